@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { appSecret, ConfigError, loadConfig, port, redactConfig } from './config.ts';
+
+const Config = z.object({ PORT: port.default(3000), APP_SECRET: appSecret, REDIS_URL: z.url() });
+const good = { APP_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://127.0.0.1:6379' };
+
+test('an empty value counts as unset, so the default applies', () => {
+  expect(loadConfig(Config, { ...good, PORT: '' }).PORT).toBe(3000);
+});
+
+test('all faults are reported at once, each with its variable', () => {
+  const load = () => loadConfig(Config, { PORT: '70000', APP_SECRET: 'short' });
+  expect(load).toThrow(ConfigError);
+  expect(load).toThrow(/PORT: [\s\S]*APP_SECRET: must have at least 32 bytes[\s\S]*REDIS_URL: is required/);
+});
+
+test('the configuration cannot be changed afterwards', () => {
+  expect(Object.isFrozen(loadConfig(Config, good))).toBe(true);
+});
+
+test('what is logged holds no secret and no credentials of a URL', () => {
+  const shown = JSON.stringify(redactConfig({ ...good, DATABASE_URL: 'postgres://me:hidden@db/x', PORT: 1 }));
+  expect(shown).not.toMatch(/xxxx|hidden/);
+  expect(shown).toMatch(/postgres:\/\/\*\*\*@db\/x/);
+});

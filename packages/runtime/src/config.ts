@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** Environment values that hold a secret, or an address with one inside; shown as *** at start. */
+const secretName = /SECRET|PASSWORD|TOKEN|_KEY$/;
+
+/** Names every faulty variable at once, so that an operator mends them in one round. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads the process's configuration: the only place where the environment is looked at.
+ * An empty string counts as unset.
+ * @throws ConfigError that lists all faults, each with the variable's name
+ */
+export function loadConfig<Schema extends z.ZodType>(
+  schema: Schema,
+  env: Record<string, string | undefined>,
+): Readonly<z.output<Schema>> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = schema.safeParse(set);
+  if (parsed.success) return Object.freeze(parsed.data as object) as Readonly<z.output<Schema>>;
+  const faults = parsed.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    const missing = issue.code === 'invalid_type' && !(name in set);
+    return `  ${name}: ${missing ? 'is required' : issue.message}`;
+  });
+  throw new ConfigError(`Configuration is not valid:\n${faults.join('\n')}`);
+}
+
+/** The configuration for the log: secrets replaced, credentials cut out of URLs. */
+export function redactConfig(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => {
+      if (secretName.test(name) && value !== undefined) return [name, '***'];
+      return [name, typeof value === 'string' ? value.replace(/\/\/[^/@\s]*@/, '//***@') : value];
+    }),
+  );
+}
+
+/** `APP_SECRET`: signs session and cache tokens; at least 32 bytes (reliability of every signature hangs on it). */
+export const appSecret = z.string().refine((secret) => Buffer.byteLength(secret) >= 32, 'must have at least 32 bytes');
+
+/** A TCP port as text; 0 takes a free one. */
+export const port = z.coerce.number().int().min(0).max(65_535);

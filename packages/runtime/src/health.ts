@@ -1,0 +1,30 @@
+/** Answers whether a part can do its work now; throws or rejects when it cannot. */
+export type ReadinessCheck = () => Promise<unknown>;
+
+export type Readiness = { ok: boolean; notReady: string[] };
+
+/**
+ * Asks all parts at once; a part that does not answer within `timeoutMs` is not ready.
+ * `notReady` holds the names as given, so they must say nothing secret.
+ */
+export async function checkReadiness(checks: Record<string, ReadinessCheck>, timeoutMs = 1_000): Promise<Readiness> {
+  const outcomes = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => ((await answersInTime(check, timeoutMs)) ? [] : [name])),
+  );
+  const notReady = outcomes.flat();
+  return { ok: notReady.length === 0, notReady };
+}
+
+async function answersInTime(check: ReadinessCheck, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([check().then(() => true), late]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
