@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { welcomeText } from './welcome.ts';
+
+const welcome = {
+  port: 3000,
+  administrator: 'admin',
+  loginFile: "/tmp/it's here/login.json",
+  websiteId: '7c0a1c52-5a5e-4c8e-9f0e-1a2b3c4d5e6f',
+};
+const curlLines = (text: string) => text.split('\n').filter((line) => line.startsWith('curl '));
+
+/** What bash makes of a line's words; `curl` itself is replaced by printf. */
+const words = (line: string, env: Record<string, string> = {}) =>
+  execFileSync('bash', ['-c', line.replace(/^curl/, "printf '%s\\n'").replace(/ && sleep 2$/, '')], {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).split('\n');
+
+test('the address and the administrator are on lines of their own', () => {
+  const lines = welcomeText({ ...welcome, generatedPassword: 'secret-1' }).split('\n');
+  expect(lines[0]).toBe('Meridian is ready at http://localhost:3000');
+  expect(lines[1]).toBe('Administrator: admin / secret-1');
+});
+
+test('a password that was given or generated earlier is not shown', () => {
+  expect(welcomeText(welcome).split('\n')[1]).toBe('Administrator: admin');
+});
+
+test('four curl lines are whole bash commands', () => {
+  const lines = curlLines(welcomeText({ ...welcome, generatedPassword: "it's" }));
+  expect(lines).toHaveLength(4);
+  expect(words(lines[0] ?? '')).toContain('{"username":"admin","password":"it\'s"}');
+  expect(words(lines[0] ?? '')).toContain(welcome.loginFile);
+});
+
+test('without a generated password the login line takes $ADMIN_PASSWORD', () => {
+  const [login = ''] = curlLines(welcomeText(welcome));
+  expect(words(login, { ADMIN_PASSWORD: 'given one' })).toContain('{"username":"admin","password":"given one"}');
+});

@@ -1,0 +1,49 @@
+export type Welcome = {
+  port: number;
+  administrator: string;
+  /** The administrator's password, only when this start has generated it; it is never shown again. */
+  generatedPassword?: string;
+  /** Where the login line puts its answer; the later lines take the token from there. */
+  loginFile: string;
+  /** A fresh UUID for the website of the example, so that no line has to read another one's answer. */
+  websiteId: string;
+};
+
+/** What `npm start` prints when everything works. Others script this: see README, "What it prints". */
+export function welcomeText(welcome: Welcome): string {
+  const { port, administrator, generatedPassword } = welcome;
+  const lines = [
+    `Meridian is ready at http://localhost:${port}`,
+    `Administrator: ${administrator}${generatedPassword === undefined ? '' : ` / ${generatedPassword}`}`,
+    '',
+    'Try it: log in, create a website, send an event, read its statistics.',
+  ];
+  if (generatedPassword === undefined) lines.push('(The first line takes the password from $ADMIN_PASSWORD.)');
+  return [...lines, ...curlLines(welcome)].join('\n');
+}
+
+function curlLines({ port, administrator, generatedPassword, loginFile, websiteId }: Welcome): string[] {
+  const api = `http://localhost:${port}/api`;
+  const json = `-H 'content-type: application/json'`;
+  const token = `-H "authorization: Bearer $(sed -E 's/.*"token":"([^"]+)".*/\\1/' ${quote(loginFile)})"`;
+  const login = JSON.stringify({ username: administrator, password: generatedPassword ?? 'PASSWORD' });
+  const loginBody =
+    generatedPassword === undefined ? quote(login).replace('PASSWORD', `'"$ADMIN_PASSWORD"'`) : quote(login);
+  const website = quote(JSON.stringify({ id: websiteId, name: 'My website', domain: 'example.com' }));
+  const event = quote(
+    JSON.stringify({
+      type: 'event',
+      payload: { website: websiteId, url: '/hello', title: 'Hello', hostname: 'example.com' },
+    }),
+  );
+  return [
+    `curl -sS ${api}/auth/login ${json} -d ${loginBody} -o ${quote(loginFile)}`,
+    `curl -sS ${api}/websites ${token} ${json} -d ${website}`,
+    // An event is in the statistics within two seconds; pasted at once, the next line would come too early.
+    `curl -sS ${api}/send ${json} -d ${event} && sleep 2`,
+    `curl -sS ${api}/websites/${websiteId}/stats ${token}`,
+  ];
+}
+
+/** One word for bash, whatever it holds. */
+const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
