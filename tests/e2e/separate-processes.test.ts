@@ -1,0 +1,101 @@
+import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { allPaths, always, chrome, createWebsite, eventually, logIn, request, type Stats } from '../api-client.ts';
+import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+
+/** Production's shape: two processes of each service, addresses in the environment, stores prepared by `pnpm migrate`. */
+const processes: Process[] = [];
+const ports = { ingest: [await freePort(), await freePort()], query: [await freePort(), await freePort()] };
+const collect = (index: number) => `http://127.0.0.1:${ports.ingest[index]}/api`;
+const api = (index: number) => `http://127.0.0.1:${ports.query[index]}/api`;
+let drop: () => Promise<unknown>;
+
+beforeAll(async () => {
+  const stores = await Promise.all([createPostgresDatabase(), createClickHouseDatabase(), createRedisDatabase()]);
+  drop = () => Promise.all(stores.map((store) => store.drop()));
+  const [postgres, clickhouse, redis] = stores;
+  const env = {
+    DATABASE_URL: postgres.url,
+    CLICKHOUSE_URL: clickhouse.url,
+    REDIS_URL: redis.url,
+    APP_SECRET: 'a secret of the end-to-end tests, long enough',
+    ADMIN_PASSWORD: 'end-to-end',
+  };
+  const migration = startProcess('npm', ['run', '--silent', 'migrate'], env);
+  if ((await migration.exited) !== 0) throw new Error(migration.output());
+
+  for (const name of ['ingest', 'query'] as const) {
+    for (const port of ports[name]) {
+      const service = startService(name, { ...env, PORT: String(port) });
+      processes.push(service);
+      await untilReady(service, `http://127.0.0.1:${port}/readyz`);
+    }
+  }
+  processes.push(startService('worker', env), startService('worker', env));
+});
+
+afterAll(async () => {
+  for (const process of processes) process.kill('SIGTERM');
+  await Promise.all(processes.map((process) => process.exited));
+  await drop?.();
+});
+
+test('events sent to either collector are answered by either query process, each once', async () => {
+  const owner = await logIn(api(0), 'admin', 'end-to-end');
+  const website = await createWebsite(owner);
+  const sent = Array.from({ length: 100 }, (_, i) => `/page-${i}`);
+  const answers = await Promise.all(
+    sent.map((url, i) =>
+      request('POST', `${collect(i % 2)}/send`, {
+        headers: { 'user-agent': chrome },
+        body: { type: 'event', payload: { website: website.id, url, id: 'one visitor' } },
+      }),
+    ),
+  );
+  expect(answers.map((answer) => answer.status)).toEqual(sent.map(() => 200));
+  expect(new Set(answers.map((answer) => (answer.body as { visitId: string }).visitId)).size).toBe(1);
+
+  const other = await logIn(api(1), 'admin', 'end-to-end');
+  for (const reader of [owner, other]) {
+    const stats = await eventually(
+      () => reader.get<Stats>(`/websites/${website.id}/stats`, always()),
+      (value) => value.pageviews >= sent.length,
+    );
+    expect(stats).toMatchObject({ pageviews: sent.length, visitors: 1, visits: 1, bounces: 0 });
+    expect((await allPaths(reader, website.id)).sort()).toEqual([...sent].sort());
+  }
+});
+
+test('a website that is deleted through one query process is refused by both collectors and gone from the other', async () => {
+  const owner = await logIn(api(0), 'admin', 'end-to-end');
+  const website = await createWebsite(owner);
+  const send = (index: number) =>
+    request('POST', `${collect(index)}/send`, {
+      headers: { 'user-agent': chrome },
+      body: { type: 'event', payload: { website: website.id, url: '/' } },
+    });
+  expect([(await send(0)).status, (await send(1)).status]).toEqual([200, 200]);
+  await owner.ok('DELETE', `/websites/${website.id}`);
+  await eventually(
+    async () => [(await send(0)).status, (await send(1)).status],
+    (statuses) => statuses.every((status) => status === 400),
+    2_000,
+  );
+  const other = await logIn(api(1), 'admin', 'end-to-end');
+  expect(await other.get(`/websites/${website.id}`)).toBeNull();
+  await expect(other.get(`/websites/${website.id}/stats`)).rejects.toThrow(/404/);
+});
+
+test('a service without its configuration names every variable that is missing and exits with 1', async () => {
+  const service = startService('query', { PORT: '0' });
+  expect(await service.exited).toBe(1);
+  for (const name of ['DATABASE_URL', 'CLICKHOUSE_URL', 'REDIS_URL', 'APP_SECRET']) {
+    expect(service.output()).toContain(name);
+  }
+});
+
+test('SIGTERM ends each service with 0', async () => {
+  const stopping = processes.splice(0);
+  for (const process of stopping) process.kill('SIGTERM');
+  expect(await Promise.all(stopping.map((process) => process.exited))).toEqual(stopping.map(() => 0));
+});
