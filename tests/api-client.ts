@@ -46,7 +46,9 @@ export function createApi(base: string, token: string): Api {
     return answer.body as T;
   }
   const queryString = (query: Record<string, string | number>) =>
-    new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
+    new URLSearchParams(
+      Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
   return { ok, get: (path, query = {}) => ok('GET', `${path}?${queryString(query)}`) };
 }
 
