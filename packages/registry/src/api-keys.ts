@@ -1,0 +1,70 @@
+import { and, asc, eq, isNull, lt, or } from 'drizzle-orm';
+import type { Database } from './database.ts';
+import type { ApiKey, NewApiKey, User } from './rows.ts';
+import { apiKey, userAccount } from './schema.ts';
+import { isUuid } from './uuid.ts';
+
+const keyColumns = {
+  id: apiKey.id,
+  userId: apiKey.userId,
+  name: apiKey.name,
+  keyPrefix: apiKey.keyPrefix,
+  createdAt: apiKey.createdAt,
+  lastUsedAt: apiKey.lastUsedAt,
+};
+
+export async function createApiKey(db: Database, key: NewApiKey): Promise<ApiKey> {
+  const [created] = await db.insert(apiKey).values(key).returning(keyColumns);
+  if (!created) throw new Error('INSERT returned no row');
+  return created;
+}
+
+/** Oldest first. */
+export async function listApiKeys(db: Database, userId: string): Promise<ApiKey[]> {
+  return db
+    .select(keyColumns)
+    .from(apiKey)
+    .where(eq(apiKey.userId, userId))
+    .orderBy(asc(apiKey.createdAt), asc(apiKey.id));
+}
+
+/** False when the user has no such key. */
+export async function deleteApiKey(db: Database, userId: string, id: string): Promise<boolean> {
+  if (!isUuid(id)) return false;
+  const deleted = await db
+    .delete(apiKey)
+    .where(and(eq(apiKey.id, id), eq(apiKey.userId, userId)))
+    .returning({ id: apiKey.id });
+  return deleted.length > 0;
+}
+
+export type KeyCaller = { user: User; key: { id: string; name: string; lastUsedAt: Date | null } };
+
+/** Whose key has this SHA-256; null for an unknown or deleted key and for the key of a deleted user. */
+export async function findCallerByKeyHash(db: Database, keyHash: Buffer): Promise<KeyCaller | null> {
+  const [found] = await db
+    .select({
+      user: {
+        id: userAccount.id,
+        username: userAccount.username,
+        role: userAccount.role,
+        homeRegion: userAccount.homeRegion,
+        createdAt: userAccount.createdAt,
+        updatedAt: userAccount.updatedAt,
+      },
+      key: { id: apiKey.id, name: apiKey.name, lastUsedAt: apiKey.lastUsedAt },
+    })
+    .from(apiKey)
+    .innerJoin(userAccount, eq(userAccount.id, apiKey.userId))
+    .where(and(eq(apiKey.keyHash, keyHash), isNull(userAccount.deletedAt)));
+  return found ?? null;
+}
+
+/** Notes that the key was used at `at`, unless a use within the minute before is noted already. */
+export async function touchApiKey(db: Database, id: string, at: Date): Promise<void> {
+  const minuteBefore = new Date(at.getTime() - 60_000);
+  await db
+    .update(apiKey)
+    .set({ lastUsedAt: at })
+    .where(and(eq(apiKey.id, id), or(isNull(apiKey.lastUsedAt), lt(apiKey.lastUsedAt, minuteBefore))));
+}

@@ -1,0 +1,30 @@
+import { customType } from 'drizzle-orm/pg-core';
+
+/** Text without NUL, which Postgres can store neither in text nor in jsonb. */
+export function withoutNul(text: string): string {
+  return text.replaceAll('\0', '');
+}
+
+/** `text`; NUL is removed from whatever is written or compared. */
+export const text = customType<{ data: string; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: withoutNul,
+});
+
+/** `bytea`, for hashes. */
+export const bytes = customType<{ data: Buffer; driverData: Buffer }>({
+  dataType: () => 'bytea',
+});
+
+/** `timestamptz` in the precision of a JavaScript Date, so that what is read equals what was written. */
+export const instant = customType<{ data: Date; driverData: string }>({
+  dataType: () => 'timestamp (3) with time zone',
+  toDriver: (at) => at.toISOString(),
+  fromDriver: (stored) => new Date(stored),
+});
+
+/** `jsonb`; NUL is removed from every text inside. */
+export const json = customType<{ data: Record<string, unknown>; driverData: unknown }>({
+  dataType: () => 'jsonb',
+  toDriver: (value) => JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? withoutNul(inner) : inner)),
+});

@@ -1,0 +1,146 @@
+/** What the registry hands out and takes. Instants are `Date` in milliseconds; ids are lower-case UUIDs. */
+
+export type AccountRole = 'admin' | 'user' | 'view-only';
+export type TeamRole = 'team-owner' | 'team-manager' | 'team-member' | 'team-view-only';
+
+export type User = {
+  id: string;
+  username: string;
+  role: AccountRole;
+  /** Region that serves the user's keys when an address names none. */
+  homeRegion: string;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** A user with what a login needs; never sent anywhere. */
+export type UserCredentials = User & {
+  passwordHash: string;
+  /** Number of password changes so far; a session of another generation has ended. */
+  sessionGeneration: number;
+};
+
+export type NewUser = {
+  id?: string | undefined;
+  username: string;
+  passwordHash: string;
+  role: AccountRole;
+  homeRegion: string;
+};
+
+/** Fields to change; what is left out stays. A new `passwordHash` ends the user's sessions. */
+export type UserChanges = {
+  username?: string | undefined;
+  passwordHash?: string | undefined;
+  role?: AccountRole | undefined;
+};
+
+export type ApiKey = {
+  id: string;
+  userId: string;
+  name: string;
+  /** The first characters of the key, to recognise it by. */
+  keyPrefix: string;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+};
+
+export type NewApiKey = {
+  userId: string;
+  name: string;
+  /** SHA-256 of the whole key. */
+  keyHash: Buffer;
+  keyPrefix: string;
+};
+
+/** A team as one of its members sees it. */
+export type TeamMembership = {
+  id: string;
+  name: string;
+  logoUrl: string | null;
+  role: TeamRole;
+};
+
+export type ReplayConfig = {
+  replayEnabled: boolean;
+  heatmapEnabled: boolean;
+  /** Share of sessions, 0 to 1. */
+  sampleRate: number;
+  heatmapSampleRate: number;
+  maskLevel: 'strict' | 'moderate' | 'none';
+  blockSelector: string;
+  /** Seconds; 0 = no limit. */
+  maxDuration: number;
+};
+
+export type Website = {
+  id: string;
+  name: string;
+  domain: string;
+  shareId: string | null;
+  /** Either the team or the user owns the website; the other is null. */
+  teamId: string | null;
+  userId: string | null;
+  createdBy: string;
+  region: string;
+  replayConfig: ReplayConfig;
+  resetAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+  /** The owning user, or the creator of a team's website. */
+  owner: { id: string; username: string };
+};
+
+export type NewWebsite = {
+  id?: string | undefined;
+  name: string;
+  domain: string;
+  shareId?: string | null | undefined;
+  teamId?: string | null | undefined;
+  userId?: string | null | undefined;
+  createdBy: string;
+  region: string;
+};
+
+/** Fields to change; what is left out stays. `replayConfig` is merged field by field; null resets it to its defaults. */
+export type WebsiteChanges = {
+  name?: string | undefined;
+  domain?: string | undefined;
+  shareId?: string | null | undefined;
+  replayConfig?: { [Field in keyof ReplayConfig]?: ReplayConfig[Field] | undefined } | null | undefined;
+};
+
+/** What collection and the worker need to know of a website. */
+export type WebsiteRoute = {
+  region: string;
+  /** Events collected before this instant no longer count. */
+  resetAt: Date | null;
+  /** True for ever once the website was deleted: its id takes no events and is never given again. */
+  deleted: boolean;
+};
+
+export type WebsiteOrder = 'name' | 'domain' | 'createdAt' | 'updatedAt';
+
+/** One page of a list; `count` is the number of all that match, at most `maxResults`. */
+export type Page<Row> = { rows: Row[]; count: number };
+
+export type PageRequest = {
+  /** From 1. */
+  page: number;
+  pageSize: number;
+  /** Upper bound of what all pages together may hold. */
+  maxResults?: number | undefined;
+  /** Part of a name, in any letter case; no character in it means anything but itself. */
+  search?: string | undefined;
+  descending?: boolean | undefined;
+};
+
+export type WebsiteListRequest = PageRequest & {
+  /** Websites of this user ... */
+  userId: string;
+  /** ... and of these teams. */
+  teamIds?: string[] | undefined;
+  /** Only websites stored in this region. */
+  region: string;
+  orderBy: WebsiteOrder;
+};

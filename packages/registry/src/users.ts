@@ -1,0 +1,129 @@
+import { and, count, eq, isNull, sql } from 'drizzle-orm';
+import type { Database } from './database.ts';
+import { contains, pageOf, sortedBy } from './paging.ts';
+import { violatedUnique } from './registry-error.ts';
+import type { NewUser, Page, PageRequest, User, UserChanges, UserCredentials } from './rows.ts';
+import { apiKey, teamUser, userAccount, website } from './schema.ts';
+import { isUuid } from './uuid.ts';
+
+const userColumns = {
+  id: userAccount.id,
+  username: userAccount.username,
+  role: userAccount.role,
+  homeRegion: userAccount.homeRegion,
+  createdAt: userAccount.createdAt,
+  updatedAt: userAccount.updatedAt,
+};
+const credentialColumns = {
+  ...userColumns,
+  passwordHash: userAccount.passwordHash,
+  sessionGeneration: userAccount.sessionGeneration,
+};
+const notDeleted = isNull(userAccount.deletedAt);
+
+/** Two names with one key are the same name. Made here, because `lower()` depends on the database's locale. */
+function usernameKey(username: string): string {
+  return username.normalize('NFC').toLowerCase();
+}
+
+export type CreateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_id_taken' };
+
+export async function createUser(db: Database, user: NewUser): Promise<CreateUserResult> {
+  try {
+    const [created] = await db
+      .insert(userAccount)
+      .values({ ...user, usernameKey: usernameKey(user.username) })
+      .returning(userColumns);
+    if (!created) throw new Error('INSERT returned no row');
+    return { ok: true, user: created };
+  } catch (error) {
+    const constraint = violatedUnique(error);
+    if (constraint === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
+    if (constraint === 'user_account_pkey') return { ok: false, reason: 'user_id_taken' };
+    throw error;
+  }
+}
+
+/** Letter case does not matter. Null also for a deleted user. */
+export async function findUserByUsername(db: Database, username: string): Promise<UserCredentials | null> {
+  const key = usernameKey(username);
+  const [found] = await db.select(credentialColumns).from(userAccount).where(eq(userAccount.usernameKey, key));
+  return found ?? null;
+}
+
+/** Null also for a deleted user and for an id that is no UUID. */
+export async function findUserById(db: Database, id: string): Promise<UserCredentials | null> {
+  if (!isUuid(id)) return null;
+  const [found] = await db
+    .select(credentialColumns)
+    .from(userAccount)
+    .where(and(eq(userAccount.id, id), notDeleted));
+  return found ?? null;
+}
+
+export type UpdateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_not_found' };
+
+export async function updateUser(db: Database, id: string, changes: UserChanges): Promise<UpdateUserResult> {
+  if (!isUuid(id)) return { ok: false, reason: 'user_not_found' };
+  try {
+    const [updated] = await db
+      .update(userAccount)
+      .set({
+        ...changes,
+        ...(changes.username !== undefined && { usernameKey: usernameKey(changes.username) }),
+        ...(changes.passwordHash !== undefined && { sessionGeneration: sql`${userAccount.sessionGeneration} + 1` }),
+        updatedAt: sql`now()`,
+      })
+      .where(and(eq(userAccount.id, id), notDeleted))
+      .returning(userColumns);
+    return updated ? { ok: true, user: updated } : { ok: false, reason: 'user_not_found' };
+  } catch (error) {
+    if (violatedUnique(error) === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
+    throw error;
+  }
+}
+
+/**
+ * Deletes the user with their keys, team memberships and personal websites, in one transaction. Answers the ids of the
+ * websites, whose events are still to be purged; null for an unknown user.
+ */
+export async function deleteUser(db: Database, id: string): Promise<{ websiteIds: string[] } | null> {
+  if (!isUuid(id)) return null;
+  return db.transaction(async (tx) => {
+    const deleted = await tx
+      .update(userAccount)
+      .set({ deletedAt: sql`now()`, usernameKey: null, passwordHash: '' })
+      .where(and(eq(userAccount.id, id), notDeleted))
+      .returning({ id: userAccount.id });
+    if (deleted.length === 0) return null;
+    await tx.delete(apiKey).where(eq(apiKey.userId, id));
+    await tx.delete(teamUser).where(eq(teamUser.userId, id));
+    const websites = await tx
+      .update(website)
+      .set({ deletedAt: sql`now()`, shareId: null })
+      .where(and(eq(website.userId, id), isNull(website.deletedAt)))
+      .returning({ id: website.id });
+    return { websiteIds: websites.map((row) => row.id) };
+  });
+}
+
+export async function countUsers(db: Database): Promise<number> {
+  const [row] = await db.select({ count: count() }).from(userAccount).where(notDeleted);
+  return row?.count ?? 0;
+}
+
+/** By username, ties by id. */
+export async function listUsers(db: Database, request: PageRequest): Promise<Page<User>> {
+  const matching = and(notDeleted, contains([userAccount.username], request.search));
+  return pageOf(request, {
+    count: () => db.$count(userAccount, matching),
+    rows: (limit, offset) =>
+      db
+        .select(userColumns)
+        .from(userAccount)
+        .where(matching)
+        .orderBy(...sortedBy(userAccount.username, userAccount.id, request.descending))
+        .limit(limit)
+        .offset(offset),
+  });
+}

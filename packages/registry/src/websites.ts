@@ -1,0 +1,174 @@
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import type { Database } from './database.ts';
+import { contains, pageOf, sortedBy } from './paging.ts';
+import { violatedUnique } from './registry-error.ts';
+import type {
+  NewWebsite,
+  Page,
+  ReplayConfig,
+  Website,
+  WebsiteChanges,
+  WebsiteListRequest,
+  WebsiteRoute,
+} from './rows.ts';
+import { userAccount, website } from './schema.ts';
+import { isUuid } from './uuid.ts';
+
+const defaultReplayConfig: ReplayConfig = {
+  replayEnabled: false,
+  heatmapEnabled: false,
+  sampleRate: 0,
+  heatmapSampleRate: 0,
+  maskLevel: 'strict',
+  blockSelector: '',
+  maxDuration: 0,
+};
+
+const websiteColumns = {
+  id: website.id,
+  name: website.name,
+  domain: website.domain,
+  shareId: website.shareId,
+  teamId: website.teamId,
+  userId: website.userId,
+  createdBy: website.createdBy,
+  region: website.region,
+  replayConfig: website.replayConfig,
+  resetAt: website.resetAt,
+  createdAt: website.createdAt,
+  updatedAt: website.updatedAt,
+  owner: { id: userAccount.id, username: userAccount.username },
+};
+const notDeleted = isNull(website.deletedAt);
+const ownerOfWebsite = eq(userAccount.id, sql`coalesce(${website.userId}, ${website.createdBy})`);
+
+type StoredWebsite = Omit<Website, 'replayConfig'> & { replayConfig: Partial<ReplayConfig> };
+
+function toWebsite(stored: StoredWebsite): Website {
+  return { ...stored, replayConfig: { ...defaultReplayConfig, ...stored.replayConfig } };
+}
+
+export type CreateWebsiteResult =
+  | { ok: true; website: Website }
+  | { ok: false; reason: 'website_id_taken' | 'share_id_taken' };
+
+/** The id of a deleted website counts as taken. */
+export async function createWebsite(db: Database, input: NewWebsite): Promise<CreateWebsiteResult> {
+  try {
+    const [created] = await db.insert(website).values(input).returning({ id: website.id });
+    return { ok: true, website: await getWebsite(db, created?.id ?? '') };
+  } catch (error) {
+    const constraint = violatedUnique(error);
+    if (constraint === 'website_pkey') return { ok: false, reason: 'website_id_taken' };
+    if (constraint === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
+    throw error;
+  }
+}
+
+/** Null for an unknown or deleted website and for an id that is no UUID. */
+export async function findWebsite(db: Database, id: string): Promise<Website | null> {
+  if (!isUuid(id)) return null;
+  const [found] = await db
+    .select(websiteColumns)
+    .from(website)
+    .innerJoin(userAccount, ownerOfWebsite)
+    .where(and(eq(website.id, id), notDeleted));
+  return found ? toWebsite(found) : null;
+}
+
+async function getWebsite(db: Database, id: string): Promise<Website> {
+  const found = await findWebsite(db, id);
+  if (!found) throw new Error(`Website ${id} is gone`);
+  return found;
+}
+
+/** Null for an id that was never given to a website; a deleted website is found, as `deleted`. */
+export async function findWebsiteRoute(db: Database, id: string): Promise<WebsiteRoute | null> {
+  if (!isUuid(id)) return null;
+  const [found] = await db
+    .select({ region: website.region, resetAt: website.resetAt, deletedAt: website.deletedAt })
+    .from(website)
+    .where(eq(website.id, id));
+  return found ? { region: found.region, resetAt: found.resetAt, deleted: found.deletedAt !== null } : null;
+}
+
+/** Sorted by `orderBy` (text as people sort it), equal values by id. */
+export async function listWebsites(db: Database, request: WebsiteListRequest): Promise<Page<Website>> {
+  const owned = or(
+    eq(website.userId, request.userId),
+    request.teamIds?.length ? inArray(website.teamId, request.teamIds) : undefined,
+  );
+  const matching = and(
+    owned,
+    notDeleted,
+    eq(website.region, request.region),
+    contains([website.name, website.domain], request.search),
+  );
+  const page = await pageOf(request, {
+    count: () => db.$count(website, matching),
+    rows: (limit, offset) =>
+      db
+        .select(websiteColumns)
+        .from(website)
+        .innerJoin(userAccount, ownerOfWebsite)
+        .where(matching)
+        .orderBy(...sortedBy(website[request.orderBy], website.id, request.descending))
+        .limit(limit)
+        .offset(offset),
+  });
+  return { ...page, rows: page.rows.map(toWebsite) };
+}
+
+export type UpdateWebsiteResult =
+  | { ok: true; website: Website }
+  | { ok: false; reason: 'website_not_found' | 'share_id_taken' };
+
+/** `updatedAt` moves forward even when nothing else changes. */
+export async function updateWebsite(db: Database, id: string, changes: WebsiteChanges): Promise<UpdateWebsiteResult> {
+  const { name, domain, shareId, replayConfig } = changes;
+  try {
+    const updated = await db
+      .update(website)
+      .set({
+        name,
+        domain,
+        shareId,
+        replayConfig: replayConfig ? mergedReplayConfig(replayConfig) : replayConfig === null ? {} : undefined,
+        updatedAt: sql`greatest(now(), ${website.updatedAt} + interval '1 millisecond')`,
+      })
+      .where(and(eq(website.id, id), notDeleted))
+      .returning({ id: website.id });
+    const found = updated.length > 0 ? await findWebsite(db, id) : null;
+    return found ? { ok: true, website: found } : { ok: false, reason: 'website_not_found' };
+  } catch (error) {
+    if (violatedUnique(error) === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
+    throw error;
+  }
+}
+
+/** Merged by Postgres, so that two updates at the same time keep each other's fields. */
+function mergedReplayConfig(changes: NonNullable<WebsiteChanges['replayConfig']>) {
+  return sql`${website.replayConfig} || ${sql.param(changes, website.replayConfig)}`;
+}
+
+/** Leaves a tombstone: the id stays reserved for ever, the share id is free. False for an unknown or deleted website. */
+export async function deleteWebsite(db: Database, id: string): Promise<boolean> {
+  if (!isUuid(id)) return false;
+  const deleted = await db
+    .update(website)
+    .set({ deletedAt: sql`now()`, shareId: null })
+    .where(and(eq(website.id, id), notDeleted))
+    .returning({ id: website.id });
+  return deleted.length > 0;
+}
+
+/** Everything collected before `at` no longer counts; an earlier `at` than the last one changes nothing. */
+export async function resetWebsite(db: Database, id: string, at: Date): Promise<boolean> {
+  if (!isUuid(id)) return false;
+  const reset = await db
+    .update(website)
+    .set({ resetAt: sql`greatest(${website.resetAt}, ${sql.param(at, website.resetAt)})` })
+    .where(and(eq(website.id, id), notDeleted))
+    .returning({ id: website.id });
+  return reset.length > 0;
+}
