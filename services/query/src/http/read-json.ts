@@ -1,0 +1,51 @@
+import { ApiError } from '@meridian/runtime/http/api-error';
+import type { Context } from 'hono';
+import type { z } from 'zod';
+import type { QueryEnv } from '../query-env.ts';
+import { invalidFields } from './bad-request.ts';
+
+const bodyMaxBytes = 1_000_000;
+const formType = /^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
+
+/**
+ * Reads the body as a JSON object of `schema`, whatever the content type says, unless it is a form.
+ * Keys that the schema does not know are ignored; NUL is removed from every text.
+ * @throws ApiError 413 above 1 MB, 415 for a form, 400 for anything else that does not fit
+ */
+export async function readJson<Schema extends z.ZodType>(
+  c: Context<QueryEnv>,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  if (formType.test(c.req.header('content-type') ?? ''))
+    throw new ApiError('unsupported-media-type', 'The body must be JSON.');
+  const body = parseJson(await readText(c));
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new ApiError('bad-request', 'The body must be a JSON object.');
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw invalidFields(parsed.error);
+  return parsed.data;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text, (_key, value) => (typeof value === 'string' ? value.replaceAll('\0', '') : value));
+  } catch (cause) {
+    // Deep nesting ends here as well: a RangeError.
+    throw new ApiError('bad-request', 'The body is not valid JSON.', { cause });
+  }
+}
+
+/** The body as text, read no further than the limit. */
+async function readText(c: Context<QueryEnv>): Promise<string> {
+  const tooLarge = new ApiError('payload-too-large', 'The body is larger than 1 MB.');
+  if (Number(c.req.header('content-length') ?? 0) > bodyMaxBytes) throw tooLarge;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // The chunked body of a node:http request is a stream of Uint8Array.
+  for await (const chunk of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > bodyMaxBytes) throw tooLarge;
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}

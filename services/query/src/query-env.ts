@@ -1,0 +1,53 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Jobs } from '@meridian/queue/jobs';
+import type { Registry } from '@meridian/registry/registry';
+import type { AccountRole } from '@meridian/registry/rows';
+import type { Logger } from '@meridian/runtime/logger';
+import type { Warehouse } from '@meridian/warehouse/warehouse';
+import type { Redis } from 'ioredis';
+
+/** What the query API must know of the instance it runs in. */
+export type QuerySettings = {
+  /** The region that this process serves, e.g. 'us'. */
+  region: string;
+  /** `cloud` has no logins, no /api prefix and no user management. */
+  mode: 'self-hosted' | 'cloud';
+  /** Signs session tokens; at least 32 bytes. */
+  appSecret: string;
+};
+
+/** Everything the query API works with. One constructor per process makes it. */
+export type QueryDeps = {
+  registry: Registry;
+  warehouse: Warehouse;
+  /** A `producer` connection: fails fast. */
+  redis: Redis;
+  jobs: Jobs;
+  settings: QuerySettings;
+  logger: Logger;
+  now: () => Date;
+};
+
+/** The authenticated party of a request. */
+export type Caller = {
+  userId: string;
+  username: string;
+  role: AccountRole;
+  homeRegion: string;
+  createdAt: Date;
+  credential:
+    | { kind: 'api-key'; keyId: string; name: string }
+    | { kind: 'session'; sessionId: string; expiresAt: Date };
+};
+
+/** Hono environment of every route: `c.get('caller')`. */
+export type QueryEnv = {
+  Bindings: Partial<HttpBindings>;
+  Variables: {
+    requestId: string;
+    /** Set for every route behind `authenticate`. */
+    caller: Caller;
+    /** Fields of the request's one log line; add to it, never a body, an address or a key. */
+    logFields: Record<string, unknown>;
+  };
+};
