@@ -14,8 +14,8 @@ import { heartbeatRoutes } from './routes/heartbeat.ts';
  * Order: request id, authentication, rate limit, then the route (permission, then validation).
  */
 export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
-  const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.settings) });
-  app.use(requestLog(deps.logger), requestId(), answerHeaders(deps.settings.region));
+  const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.config) });
+  app.use(requestLog(deps.logger), requestId(), answerHeaders(deps.config.region));
   app.onError(answerError(deps.logger));
   app.notFound(unknownRoute(app));
   app.route('/', healthRoutes(deps));

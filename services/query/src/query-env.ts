@@ -7,7 +7,7 @@ import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
 
 /** What the query API must know of the instance it runs in. */
-export type QuerySettings = {
+export type QueryConfig = {
   /** The region that this process serves, e.g. 'us'. */
   region: string;
   /** `cloud` has no logins, no /api prefix and no user management. */
@@ -23,7 +23,7 @@ export type QueryDeps = {
   /** A `producer` connection: fails fast. */
   redis: Redis;
   jobs: Jobs;
-  settings: QuerySettings;
+  config: QueryConfig;
   logger: Logger;
   now: () => Date;
 };
