@@ -1,0 +1,67 @@
+import { UmamiClient } from '@umami/api-client';
+import { Umami } from '@umami/node';
+import { afterAll, expect, test } from 'vitest';
+import { always, createWebsite, eventually, logIn } from '../api-client.ts';
+import { startMeridian } from '../meridian.ts';
+
+// The clients as their authors publish them, unchanged.
+const meridian = await startMeridian();
+const api = `${meridian.origin}/api`;
+const admin = await logIn(api, 'admin', meridian.password);
+afterAll(() => meridian.stop());
+
+async function clientWithKey(baseUrl = api): Promise<UmamiClient> {
+  const { key } = await admin.ok<{ key: string }>('POST', '/me/api-keys', { name: 'client' });
+  return new UmamiClient({ baseUrl, apiKey: key });
+}
+
+test('@umami/node: track(name, data), track(object) and identify(properties) of one process are one visitor', async () => {
+  const website = await createWebsite(admin);
+  const umami = new Umami({ hostUrl: meridian.origin, websiteId: website.id });
+  for (const call of [
+    () => umami.track({ url: '/home', title: 'Home', hostname: 'shop.example' }),
+    () => umami.identify({ plan: 'pro', since: new Date(0) }),
+    () => umami.track('signup', { plan: 'pro', seats: 3 }),
+  ]) {
+    const response = await call();
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ sessionId: expect.any(String), visitId: expect.any(String) });
+  }
+  const stats = await eventually(
+    () => admin.get<{ pageviews: number; visitors: number }>(`/websites/${website.id}/stats`),
+    (value) => value.pageviews === 1,
+  );
+  expect(stats).toMatchObject({ visitors: 1, visits: 1 });
+  expect(await admin.get(`/websites/${website.id}/events`, { eventType: 2 })).toMatchObject({
+    count: 1,
+    data: [{ eventName: 'signup', hasData: true }],
+  });
+});
+
+test('@umami/api-client with a key: websites are created, read, listed, changed and deleted', async () => {
+  const client = await clientWithKey();
+  const website = await client.createWebsite({ name: 'Client shop', domain: 'shop.example' });
+  expect(await client.getWebsite({ websiteId: website.id })).toMatchObject({ name: 'Client shop' });
+  expect(await client.listWebsites({ search: 'client SHOP' })).toMatchObject({ count: 1, data: [{ id: website.id }] });
+  expect(await client.updateWebsite({ websiteId: website.id, name: 'Renamed' })).toMatchObject({ name: 'Renamed' });
+  expect(await client.deleteWebsite({ websiteId: website.id })).toEqual({ ok: true });
+  expect(await client.getWebsite({ websiteId: website.id })).toBeNull();
+});
+
+test('@umami/api-client send, batch (its object with number keys) and getWebsiteStats under /api and /v1/us', async () => {
+  for (const base of [api, `${meridian.origin}/v1`, `${meridian.origin}/v1/us`]) {
+    const client = await clientWithKey(base);
+    const website = await createWebsite(admin);
+    const event = (url: string) => ({
+      type: 'event' as const,
+      payload: { website: website.id, url, hostname: 'shop.example' },
+    });
+    expect(await client.send(event('/a'))).toMatchObject({ visitId: expect.any(String) });
+    expect(await client.batch([event('/b'), event('/c')] as never)).toMatchObject({ size: 2, processed: 2, errors: 0 });
+    const stats = await eventually(
+      () => client.getWebsiteStats({ websiteId: website.id, ...always() }),
+      (value) => value.pageviews === 3,
+    );
+    expect(stats).toMatchObject({ visitors: 1, visits: 1, bounces: 0 });
+  }
+});
