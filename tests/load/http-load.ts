@@ -55,7 +55,7 @@ function busyConnection(
     socket.setNoDelay(true);
     socket.on('error', reject);
     socket.on('data', (chunk) => {
-      seen += chunk.latin1Slice();
+      seen += chunk.toString('latin1');
       const headEnd = seen.indexOf('\r\n\r\n');
       if (headEnd < 0) return;
       const bodyLength = Number(/content-length: (\d+)/i.exec(seen)?.[1]);
