@@ -64,6 +64,7 @@ CREATE TABLE "website" (
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"deleted_at" timestamp (3) with time zone,
+	"purged_at" timestamp (3) with time zone,
 	CONSTRAINT "website_pkey" PRIMARY KEY("id"),
 	CONSTRAINT "website_share_id" UNIQUE("share_id"),
 	CONSTRAINT "website_one_owner" CHECK (num_nonnulls("website"."team_id", "website"."user_id") = 1)
@@ -79,4 +80,5 @@ CREATE INDEX "api_key_user_id" ON "api_key" USING btree ("user_id");--> statemen
 CREATE INDEX "ended_session_expires_at" ON "ended_session" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "team_user_user_id" ON "team_user" USING btree ("user_id");--> statement-breakpoint
 CREATE INDEX "website_user_id" ON "website" USING btree ("user_id") WHERE "website"."deleted_at" is null;--> statement-breakpoint
-CREATE INDEX "website_team_id" ON "website" USING btree ("team_id") WHERE "website"."deleted_at" is null;
+CREATE INDEX "website_team_id" ON "website" USING btree ("team_id") WHERE "website"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "website_unpurged" ON "website" USING btree ("region") WHERE "website"."deleted_at" is not null and "website"."purged_at" is null;

@@ -20,10 +20,11 @@ function driverError(error: unknown): unknown {
   return error instanceof Error && error.name !== 'PostgresError' && error.cause !== undefined ? error.cause : error;
 }
 
-/** Name of the unique constraint (code 23505) or primary key that `error` reports as violated, else null. */
-export function violatedUnique(error: unknown): string | null {
+/** Name of the constraint that `error` reports as violated: unique or primary key (23505), foreign key (23503); else null. */
+export function violatedConstraint(error: unknown): string | null {
   const cause = driverError(error);
-  return cause instanceof postgres.PostgresError && cause.code === '23505' ? (cause.constraint_name ?? '') : null;
+  if (!(cause instanceof postgres.PostgresError)) return null;
+  return cause.code === '23505' || cause.code === '23503' ? (cause.constraint_name ?? null) : null;
 }
 
 export function toRegistryError(error: unknown): RegistryError {

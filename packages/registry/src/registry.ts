@@ -18,7 +18,9 @@ import {
   deleteWebsite,
   findWebsite,
   findWebsiteRoute,
+  listUnpurgedWebsites,
   listWebsites,
+  markWebsitePurged,
   resetWebsite,
   updateWebsite,
 } from './websites.ts';
@@ -68,6 +70,8 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     updateWebsite: bound(updateWebsite),
     deleteWebsite: bound(deleteWebsite),
     resetWebsite: bound(resetWebsite),
+    listUnpurgedWebsites: bound(listUnpurgedWebsites),
+    markWebsitePurged: bound(markWebsitePurged),
     /** Resolves when Postgres answers. */
     ping: bound(ping),
     close,

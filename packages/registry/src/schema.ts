@@ -112,12 +112,15 @@ export const website = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     deletedAt: instant('deleted_at'),
+    /** When the events of a deleted website were gone from its region's store. */
+    purgedAt: instant('purged_at'),
   },
   (t) => [
     primaryKey({ name: 'website_pkey', columns: [t.id] }),
     unique('website_share_id').on(t.shareId),
     index('website_user_id').on(t.userId).where(sql`${t.deletedAt} is null`),
     index('website_team_id').on(t.teamId).where(sql`${t.deletedAt} is null`),
+    index('website_unpurged').on(t.region).where(sql`${t.deletedAt} is not null and ${t.purgedAt} is null`),
     check('website_one_owner', sql`num_nonnulls(${t.teamId}, ${t.userId}) = 1`),
   ],
 );

@@ -1,7 +1,7 @@
 import { and, count, eq, isNull, sql } from 'drizzle-orm';
 import type { Database } from './database.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
-import { violatedUnique } from './registry-error.ts';
+import { violatedConstraint } from './registry-error.ts';
 import type { NewUser, Page, PageRequest, User, UserChanges, UserCredentials } from './rows.ts';
 import { apiKey, teamUser, userAccount, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
@@ -37,7 +37,7 @@ export async function createUser(db: Database, user: NewUser): Promise<CreateUse
     if (!created) throw new Error('INSERT returned no row');
     return { ok: true, user: created };
   } catch (error) {
-    const constraint = violatedUnique(error);
+    const constraint = violatedConstraint(error);
     if (constraint === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
     if (constraint === 'user_account_pkey') return { ok: false, reason: 'user_id_taken' };
     throw error;
@@ -78,7 +78,7 @@ export async function updateUser(db: Database, id: string, changes: UserChanges)
       .returning(userColumns);
     return updated ? { ok: true, user: updated } : { ok: false, reason: 'user_not_found' };
   } catch (error) {
-    if (violatedUnique(error) === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
+    if (violatedConstraint(error) === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
     throw error;
   }
 }

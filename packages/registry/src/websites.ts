@@ -1,7 +1,7 @@
-import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import type { Database } from './database.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
-import { violatedUnique } from './registry-error.ts';
+import { violatedConstraint } from './registry-error.ts';
 import type {
   NewWebsite,
   Page,
@@ -50,17 +50,19 @@ function toWebsite(stored: StoredWebsite): Website {
 
 export type CreateWebsiteResult =
   | { ok: true; website: Website }
-  | { ok: false; reason: 'website_id_taken' | 'share_id_taken' };
+  | { ok: false; reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' };
 
 /** The id of a deleted website counts as taken. */
 export async function createWebsite(db: Database, input: NewWebsite): Promise<CreateWebsiteResult> {
+  if (input.teamId && !isUuid(input.teamId)) return { ok: false, reason: 'team_not_found' };
   try {
     const [created] = await db.insert(website).values(input).returning({ id: website.id });
     return { ok: true, website: await getWebsite(db, created?.id ?? '') };
   } catch (error) {
-    const constraint = violatedUnique(error);
+    const constraint = violatedConstraint(error);
     if (constraint === 'website_pkey') return { ok: false, reason: 'website_id_taken' };
     if (constraint === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
+    if (constraint === 'website_team_id_team_id_fk') return { ok: false, reason: 'team_not_found' };
     throw error;
   }
 }
@@ -125,6 +127,7 @@ export type UpdateWebsiteResult =
 
 /** `updatedAt` moves forward even when nothing else changes. */
 export async function updateWebsite(db: Database, id: string, changes: WebsiteChanges): Promise<UpdateWebsiteResult> {
+  if (!isUuid(id)) return { ok: false, reason: 'website_not_found' };
   const { name, domain, shareId, replayConfig } = changes;
   try {
     const updated = await db
@@ -141,7 +144,7 @@ export async function updateWebsite(db: Database, id: string, changes: WebsiteCh
     const found = updated.length > 0 ? await findWebsite(db, id) : null;
     return found ? { ok: true, website: found } : { ok: false, reason: 'website_not_found' };
   } catch (error) {
-    if (violatedUnique(error) === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
+    if (violatedConstraint(error) === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
     throw error;
   }
 }
@@ -171,4 +174,24 @@ export async function resetWebsite(db: Database, id: string, at: Date): Promise<
     .where(and(eq(website.id, id), notDeleted))
     .returning({ id: website.id });
   return reset.length > 0;
+}
+
+/**
+ * Ids of the deleted websites of a region whose events may still be stored: a purge was ordered and lost, or never
+ * ordered because the process died. Asked from time to time, so that every deletion is completed some day.
+ */
+export async function listUnpurgedWebsites(db: Database, region: string): Promise<string[]> {
+  const found = await db
+    .select({ id: website.id })
+    .from(website)
+    .where(and(eq(website.region, region), isNotNull(website.deletedAt), isNull(website.purgedAt)));
+  return found.map((row) => row.id);
+}
+
+/** Notes that nothing of the deleted website is stored any more. */
+export async function markWebsitePurged(db: Database, id: string): Promise<void> {
+  await db
+    .update(website)
+    .set({ purgedAt: sql`now()` })
+    .where(and(eq(website.id, id), isNotNull(website.deletedAt)));
 }
