@@ -1,0 +1,17 @@
+import { type ClickHouseClientConfigOptions, ClickHouseLogLevel } from '@clickhouse/client';
+import type { ClickHouseAddress } from './clickhouse-url.ts';
+
+/** The longest that any call may take, above every limit that ClickHouse itself is given. */
+const REQUEST_TIMEOUT_MS = 120_000;
+
+/** How every connection to ClickHouse is set up. The client's own log is off: errors are thrown, and who catches them logs them. */
+export function clientOptions(address: ClickHouseAddress): ClickHouseClientConfigOptions {
+  return {
+    ...address,
+    application: 'meridian',
+    request_timeout: REQUEST_TIMEOUT_MS,
+    max_open_connections: 20,
+    use_multipart_params_auto: true,
+    log: { level: ClickHouseLogLevel.OFF },
+  };
+}

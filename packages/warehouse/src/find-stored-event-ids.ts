@@ -1,0 +1,38 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { EventRow } from './event-row.ts';
+import { toReadError } from './warehouse-error.ts';
+
+/** What it takes to find an event again: the sort key of the table. */
+export type EventKey = Pick<EventRow, 'websiteId' | 'createdAtMs' | 'eventId'>;
+
+/** Keys per query: more make it slower than several queries. */
+const KEYS_PER_QUERY = 2_000;
+
+/** Which of these events are stored: their ids. For recovery without a manifest, which inserts only the rest. */
+export async function findStoredEventIds(client: ClickHouseClient, keys: readonly EventKey[]): Promise<Set<string>> {
+  const stored = new Set<string>();
+  for (let start = 0; start < keys.length; start += KEYS_PER_QUERY)
+    for (const id of await findSome(client, keys.slice(start, start + KEYS_PER_QUERY))) stored.add(id);
+  return stored;
+}
+
+async function findSome(client: ClickHouseClient, keys: readonly EventKey[]): Promise<string[]> {
+  try {
+    const answer = await client.query({
+      query: `SELECT event_id FROM events
+        WHERE (website_id, created_at) IN (
+          SELECT website_id, fromUnixTimestamp64Milli(created_at_ms, 'UTC')
+          FROM (SELECT {websites:Array(UUID)} AS website_id, {times:Array(Int64)} AS created_at_ms) ARRAY JOIN website_id, created_at_ms)
+        AND event_id IN {ids:Array(UUID)}`,
+      query_params: {
+        websites: keys.map((key) => key.websiteId),
+        times: keys.map((key) => key.createdAtMs),
+        ids: keys.map((key) => key.eventId),
+      },
+      format: 'JSONEachRow',
+    });
+    return (await answer.json<{ event_id: string }>()).map((row) => row.event_id);
+  } catch (error) {
+    throw toReadError(error);
+  }
+}

@@ -1,0 +1,74 @@
+import { readdir, readFile } from 'node:fs/promises';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseAddress } from './clickhouse-url.ts';
+import { clientOptions } from './client.ts';
+
+const MIGRATIONS = new URL('../migrations/', import.meta.url);
+
+/**
+ * Creates the database if it is missing and applies every numbered file of migrations/ that it has not seen, in order.
+ * Every statement is written to be repeatable, so that two runs at once, or one cut short, do no harm.
+ * With `cluster` the tables are replicated ones, created on every node.
+ */
+export async function migrate(address: ClickHouseAddress, cluster?: string): Promise<void> {
+  const on = (sql: string) => fillPlaceholders(sql, cluster);
+  await createDatabase(address, on);
+  const client = createClient(clientOptions(address));
+  try {
+    await client.command({
+      query: on(
+        `CREATE TABLE IF NOT EXISTS schema_migrations {{on_cluster}} (name String, applied_at DateTime('UTC') DEFAULT now())
+         ENGINE = {{engine:ReplacingMergeTree}} ORDER BY name`,
+      ),
+    });
+    const applied = await appliedMigrations(client);
+    for (const name of await migrationNames()) {
+      if (applied.has(name)) continue;
+      for (const statement of splitStatements(await readFile(new URL(name, MIGRATIONS), 'utf8')))
+        await client.command({ query: on(statement) });
+      await client.insert({ table: 'schema_migrations', columns: ['name'], values: [{ name }], format: 'JSONEachRow' });
+    }
+  } finally {
+    await client.close();
+  }
+}
+
+/** Names of the migrations that the code brings, in the order in which they are applied. */
+export async function migrationNames(): Promise<string[]> {
+  return (await readdir(MIGRATIONS)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
+}
+
+/** The statements of a migration file: each ends with a semicolon at the end of its line. */
+export function splitStatements(sql: string): string[] {
+  return sql
+    .split(/;[ \t]*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement.replace(/^--.*$/gm, '').trim() !== '');
+}
+
+/** Engines by name for one node, their replicated kind for a cluster. */
+export function fillPlaceholders(sql: string, cluster?: string): string {
+  return sql
+    .replaceAll('{{on_cluster}}', cluster ? `ON CLUSTER '${cluster}'` : '')
+    .replaceAll(
+      /\{\{engine:(\w+)(\([^)]*\))?\}\}/g,
+      (_, name, args = '') => `${cluster ? 'Replicated' : ''}${name}${args}`,
+    );
+}
+
+async function createDatabase(address: ClickHouseAddress, on: (sql: string) => string) {
+  const client = createClient(clientOptions({ ...address, database: 'default' }));
+  try {
+    await client.command({
+      query: on(`CREATE DATABASE IF NOT EXISTS ${address.database} {{on_cluster}} ENGINE = Atomic`),
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+async function appliedMigrations(client: ClickHouseClient): Promise<Set<string>> {
+  const answer = await client.query({ query: 'SELECT DISTINCT name FROM schema_migrations', format: 'JSONEachRow' });
+  return new Set((await answer.json<{ name: string }>()).map((row) => row.name));
+}

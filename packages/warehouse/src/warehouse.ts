@@ -1,0 +1,32 @@
+import { createClient } from '@clickhouse/client';
+import { parseClickHouseUrl } from './clickhouse-url.ts';
+import { clientOptions } from './client.ts';
+import type { EventRow, SessionPropertyRow } from './event-row.ts';
+import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
+import { insertEvents, insertSessionProperties } from './insert.ts';
+import { migrate } from './migrate.ts';
+import { WarehouseError } from './warehouse-error.ts';
+
+export type Warehouse = ReturnType<typeof createWarehouse>;
+
+/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError. */
+export function createWarehouse(clickhouseUrl: string) {
+  const address = parseClickHouseUrl(clickhouseUrl);
+  const client = createClient(clientOptions(address));
+  return {
+    /** Creates the database if it is missing and brings its schema up to date. */
+    migrate: (cluster?: string) => migrate(address, cluster),
+    /** Stores the rows as one block, exactly once per token, in the events and in every view. The rows should lie in one month (UTC). */
+    insertEvents: (rows: readonly EventRow[], token: string) => insertEvents(client, rows, token),
+    insertSessionProperties: (rows: readonly SessionPropertyRow[], token: string) =>
+      insertSessionProperties(client, rows, token),
+    findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
+    /** Resolves when ClickHouse answers. */
+    async ping(): Promise<void> {
+      const answer = await client.ping();
+      if (!answer.success)
+        throw new WarehouseError('unavailable', 'ClickHouse does not answer', { cause: answer.error });
+    },
+    close: () => client.close(),
+  };
+}
