@@ -1,0 +1,50 @@
+import type { PendingEvent } from './collected-event.ts';
+
+const websiteId = '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f';
+
+/** A page view of a fixed visitor at a fixed time, for tests. */
+export function pendingEvent(changes: Partial<PendingEvent> = {}): PendingEvent {
+  return {
+    eventId: '019eb10d-dcfb-77ff-bfff-0123456789ab',
+    websiteId,
+    sessionId: '5f0c1d2e-3a4b-5c6d-8e7f-90a1b2c3d4e5',
+    createdAtMs: Date.parse('2026-06-10T10:00:00.000Z'),
+    type: 'pageview',
+    hostname: 'shop.example',
+    urlPath: '/café/a"b',
+    urlQuery: 'x=1&y=2',
+    referrerDomain: 'search.example',
+    referrerPath: '/find',
+    referrerQuery: 'q=shoes',
+    pageTitle: 'Shoes 👟\nand\tmore',
+    eventName: '',
+    tag: 'a',
+    distinctId: '',
+    browser: 'Firefox',
+    os: 'Linux',
+    device: 'desktop',
+    screen: '1920x1080',
+    language: 'de-DE',
+    country: 'DE',
+    region: 'DE-BE',
+    city: 'Berlin',
+    utmSource: 'news',
+    utmMedium: '',
+    utmCampaign: 'june',
+    utmContent: '',
+    utmTerm: '',
+    gclid: '',
+    fbclid: 'f-1',
+    msclkid: '',
+    ttclid: '',
+    liFatId: '',
+    twclid: '',
+    data: '',
+    lcp: null,
+    inp: null,
+    fcp: null,
+    ttfb: null,
+    cls: null,
+    ...changes,
+  };
+}

@@ -1,0 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { readUuid, writeUuid } from './uuid-bytes.ts';
+
+test('a UUID written as bytes reads back the same, at any offset', () => {
+  const bytes = Buffer.alloc(40);
+  for (const uuid of [randomUUID(), '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
+    writeUuid(bytes, 11, uuid);
+    expect(readUuid(bytes, 11)).toBe(uuid);
+  }
+});
+
+test('the bytes are those of the hexadecimal digits, in either case', () => {
+  const bytes = Buffer.alloc(16);
+  writeUuid(bytes, 0, '019EB10D-dcfb-77ff-BFFF-0123456789ab');
+  expect(bytes.toString('hex')).toBe('019eb10ddcfb77ffbfff0123456789ab');
+});
