@@ -1,0 +1,53 @@
+import type { User } from '@meridian/registry/rows';
+import { ApiError } from '@meridian/runtime/http/api-error';
+import type { MiddlewareHandler } from 'hono';
+import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
+import { hashApiKey } from './api-key.ts';
+import { readCredential } from './credential.ts';
+import { createSessionTokens, type SessionTokens } from './session-token.ts';
+
+const minuteMs = 60_000;
+
+type AuthDeps = Pick<QueryDeps, 'registry' | 'config' | 'logger' | 'now'>;
+
+/**
+ * Sets `caller`, or refuses with 401. Every request asks the registry, so that a deleted key or user and an ended
+ * session are refused at once, in every process. On cloud only API keys count.
+ */
+export function authenticate(deps: AuthDeps): MiddlewareHandler<QueryEnv> {
+  const tokens = createSessionTokens(deps.config.appSecret);
+  return async (c, next) => {
+    const headers = { authorization: c.req.header('authorization'), apiKey: c.req.header('x-umami-api-key') };
+    const credential = readCredential(headers, deps.config.mode);
+    const caller =
+      credential?.kind === 'api-key'
+        ? await callerOfKey(deps, credential.key)
+        : credential && (await callerOfSession(deps, tokens, credential.token));
+    if (!caller) throw new ApiError('unauthorized', 'Unauthorized');
+    c.set('caller', caller);
+    await next();
+  };
+}
+
+async function callerOfKey({ registry, logger, now }: AuthDeps, key: string): Promise<Caller | null> {
+  const found = await registry.findCallerByKeyHash(hashApiKey(key));
+  if (!found) return null;
+  const { id, name, lastUsedAt } = found.key;
+  const at = now();
+  if (!lastUsedAt || at.getTime() - lastUsedAt.getTime() >= minuteMs)
+    registry.touchApiKey(id, at).catch((err: unknown) => logger.warn({ err, keyId: id }, 'lastUsedAt not written'));
+  return toCaller(found.user, { kind: 'api-key', keyId: id, name });
+}
+
+async function callerOfSession(deps: AuthDeps, tokens: SessionTokens, token: string): Promise<Caller | null> {
+  const claims = await tokens.verify(token, deps.now());
+  if (!claims) return null;
+  const { sessionId, userId, generation, expiresAt } = claims;
+  const user = await deps.registry.findSessionUser({ id: sessionId, userId, generation });
+  return user && toCaller(user, { kind: 'session', sessionId, expiresAt });
+}
+
+function toCaller(user: User, credential: Caller['credential']): Caller {
+  const { id, username, role, homeRegion, createdAt } = user;
+  return { userId: id, username, role, homeRegion, createdAt, credential };
+}
