@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const names = ['redis-server', 'valkey-server'];
+
+/**
+ * Path of a Redis (or Valkey) server that knows all commands in use. Where there is none and the system is Debian or Ubuntu and this
+ * process is root, the package is installed; otherwise an error says what to install.
+ * @param onProgress hears that an installation began
+ */
+export async function resolveRedisExecutable(onProgress: (message: string) => void): Promise<string> {
+  const found = await findOnPath();
+  if (found) return checkVersion(found);
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(`Redis is not installed. ${advice}`);
+  onProgress('Installing Redis (apt-get install redis-server) …');
+  await install();
+  const installed = await findOnPath();
+  if (!installed) throw new Error(`Redis is not on the PATH after its installation. ${advice}`);
+  return checkVersion(installed);
+}
+
+const advice =
+  'Install Redis 6.2 or newer, or Valkey (Debian and Ubuntu: apt-get install redis-server; Fedora: dnf install valkey; ' +
+  'macOS: brew install redis), so that redis-server or valkey-server is on the PATH, or set REDIS_URL to a running server.';
+
+async function findOnPath(): Promise<string | null> {
+  for (const name of names) {
+    const path = await run('/bin/sh', ['-c', `command -v ${name}`]).then(
+      ({ stdout }) => stdout.trim(),
+      () => null,
+    );
+    if (path) return path;
+  }
+  return null;
+}
+
+/** XAUTOCLAIM came with 6.2. */
+async function checkVersion(executable: string): Promise<string> {
+  const { stdout } = await run(executable, ['--version']);
+  const [, major, minor] = stdout.match(/v=(\d+)\.(\d+)/) ?? [];
+  if (Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2)) return executable;
+  throw new Error(`${executable} is too old (${stdout.trim()}). ${advice}`);
+}
+
+async function install(): Promise<void> {
+  // RUNLEVEL=1 keeps the package from starting a server of its own on port 6379; under systemd it has to be switched off again.
+  const aptGet = (...args: string[]) =>
+    run('env', ['RUNLEVEL=1', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120', ...args]);
+  try {
+    await aptGet('update');
+    await aptGet('install', '-y', '--no-install-recommends', 'redis-server');
+    if (existsSync('/run/systemd/system')) await run('systemctl', ['disable', '--now', 'redis-server']);
+  } catch (error) {
+    throw new Error(`Redis could not be installed. ${advice}`, { cause: error });
+  }
+}

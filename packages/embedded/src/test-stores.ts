@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { createClickHouseDatabase as createDatabase, runClickHouse } from './clickhouse-store.ts';
+import { runPostgres } from './postgres-store.ts';
+
+/** Counter in logical database 0 that says which one is next. */
+const nextRedisDatabase = 'meridian:next-test-database';
+
+/** A fresh, empty database in the PostgreSQL of this test run. */
+export async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = storeUrl('TEST_DATABASE_URL');
+  const name = testDatabaseName();
+  await runPostgres(server.href, `CREATE DATABASE ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: async () => void (await runPostgres(server.href, `DROP DATABASE ${name} WITH (FORCE)`)),
+  };
+}
+
+/** A fresh, empty database in the ClickHouse of this test run. `url` ends in its name. */
+export async function createClickHouseDatabase(): Promise<{ url: string; database: string; drop(): Promise<void> }> {
+  const server = storeUrl('TEST_CLICKHOUSE_URL');
+  const database = testDatabaseName();
+  await createDatabase(server.href, database);
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return {
+    url: url.href,
+    database,
+    drop: async () => void (await runClickHouse(server.href, `DROP DATABASE ${database} SYNC`)),
+  };
+}
+
+/** An empty logical database of the Redis of this test run that nobody else has. */
+export async function createRedisDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = storeUrl('TEST_REDIS_URL');
+  const url = new URL(server);
+  await withRedis(server.href, async (redis) => {
+    const [, count] = (await redis.config('GET', 'databases')) as [string, string];
+    const number = await redis.incr(nextRedisDatabase);
+    url.pathname = `/${1 + (number % (Number(count) - 1))}`; // 0 holds the counter
+  });
+  const empty = () => withRedis(url.href, async (redis) => void (await redis.flushdb()));
+  await empty(); // a run that was killed may have left something
+  return { url: url.href, drop: empty };
+}
+
+function storeUrl(name: string): URL {
+  const url = process.env[name];
+  if (!url) throw new Error(`${name} is not set: this test needs the project "stores" of vitest.config.ts.`);
+  return new URL(url);
+}
+
+function testDatabaseName(): string {
+  return `test_${randomUUID().replaceAll('-', '')}`;
+}
+
+async function withRedis(url: string, work: (redis: Redis) => Promise<void>): Promise<void> {
+  const redis = new Redis(url, { maxRetriesPerRequest: 3 });
+  try {
+    await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{packages,services}/*/src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
+          exclude: ['**/*.int.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'stores',
+          include: ['{packages,services}/*/src/**/*.int.test.ts', 'tests/{e2e,contract,resilience,load}/**/*.test.ts'],
+          globalSetup: 'packages/embedded/src/global-setup.ts',
+          pool: 'forks', // the engine must not be loaded into worker threads
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
