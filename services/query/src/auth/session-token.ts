@@ -8,7 +8,7 @@ const typ = 'session+jwt';
 const issuer = 'meridian';
 const lifetimeSeconds = 7 * 86_400;
 
-const Claims = z.object({ sub: z.uuid(), jti: z.uuid(), exp: z.number(), gen: z.number().int() });
+const Claims = z.object({ sub: z.guid(), jti: z.guid(), exp: z.number(), gen: z.number().int() });
 
 export type SessionClaims = {
   sessionId: string;

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { pageAnswer, pageQuery } from './paging.ts';
+
+export const AccountRole = z.enum(['admin', 'user', 'view-only']);
+
+const Username = z.string().trim().min(1).max(255);
+const NewPassword = z.string().min(8).max(255);
+
+export const LoginBody = z.object({ username: Username, password: z.string().min(1).max(255) });
+
+export const ChangePasswordBody = z.object({ currentPassword: z.string().min(1).max(255), newPassword: NewPassword });
+
+export const CreateUserBody = z.object({
+  id: z.guid('must be a UUID').nullish(),
+  username: Username,
+  password: NewPassword,
+  role: AccountRole,
+});
+
+/** What is left out stays. A new password ends the user's sessions. */
+export const UpdateUserBody = z.object({
+  username: Username.optional(),
+  password: NewPassword.optional(),
+  role: AccountRole.optional(),
+});
+
+export const UserListQuery = z.object({ ...pageQuery, search: z.string().default('') });
+
+/** `label` is an alias of `name`. */
+export const CreateApiKeyBody = z.preprocess(
+  (body) => (isRecord(body) && body.name === undefined ? { ...body, name: body.label } : body),
+  z.object({ name: z.string().trim().min(1).max(255) }),
+);
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+export const UserRecord = z.object({
+  id: z.guid(),
+  username: z.string(),
+  role: AccountRole,
+  createdAt: z.iso.datetime(),
+});
+export type UserRecord = z.infer<typeof UserRecord>;
+
+export const UserList = pageAnswer(UserRecord);
+export type UserList = z.infer<typeof UserList>;
+
+/** The caller as login and verify show it. */
+export const Profile = UserRecord.extend({
+  isAdmin: z.boolean(),
+  teams: z.array(z.object({ id: z.guid(), name: z.string(), logoUrl: z.string().nullable() })),
+});
+export type Profile = z.infer<typeof Profile>;
+
+/** `token`: a JWT, to be sent as bearer. */
+export const LoginAnswer = z.object({ token: z.string(), user: Profile });
+export type LoginAnswer = z.infer<typeof LoginAnswer>;
+
+/** Who the credential is. `apiKey` is null for a session. */
+export const MeAnswer = z.object({
+  authType: z.enum(['api-key', 'session']),
+  apiKey: z.object({ id: z.guid(), name: z.string() }).nullable(),
+  shareToken: z.null(),
+  user: z.object({ id: z.guid(), username: z.string(), role: AccountRole, isAdmin: z.boolean() }),
+});
+export type MeAnswer = z.infer<typeof MeAnswer>;
+
+export const ApiKeyRecord = z.object({
+  id: z.guid(),
+  name: z.string(),
+  /** The first characters of the key. */
+  keyPrefix: z.string(),
+  createdAt: z.iso.datetime(),
+  lastUsedAt: z.iso.datetime().nullable(),
+});
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+/** `key` is shown here and never again. */
+export const CreatedApiKey = ApiKeyRecord.extend({ key: z.string() });
+export type CreatedApiKey = z.infer<typeof CreatedApiKey>;
