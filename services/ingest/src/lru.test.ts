@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { Lru } from './lru.ts';
+
+test('an entry that is used stays, one that is not makes room', () => {
+  const lru = new Lru<string, number>(2);
+  lru.set('used', 1);
+  lru.set('unused', 2);
+  for (let i = 0; i < 10; i++) {
+    lru.set(`other ${i}`, i);
+    expect(lru.get('used')).toBe(1);
+  }
+  expect(lru.get('unused')).toBeUndefined();
+});
+
+test('it holds at most twice its size', () => {
+  const lru = new Lru<number, number>(100);
+  for (let i = 0; i < 10_000; i++) lru.set(i, i);
+  const kept = Array.from({ length: 10_000 }, (_, i) => i).filter((i) => lru.get(i) !== undefined);
+  expect(kept.length).toBeLessThanOrEqual(200);
+});
+
+test('a deleted entry is gone from both generations, and null is a value', () => {
+  const lru = new Lru<string, string | null>(1);
+  lru.set('a', null);
+  expect(lru.get('a')).toBeNull();
+  lru.set('a', 'newer');
+  lru.delete('a');
+  expect(lru.get('a')).toBeUndefined();
+});
