@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{packages,services}/*/src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -16,6 +17,7 @@ export default defineConfig({
           include: ['{packages,services}/*/src/**/*.int.test.ts', 'tests/{e2e,contract,resilience,load}/**/*.test.ts'],
           globalSetup: 'packages/embedded/src/global-setup.ts',
           pool: 'forks', // the engine must not be loaded into worker threads
+          sequence: { groupOrder: 1 }, // after the unit tests
           maxWorkers: 2,
           testTimeout: 60_000,
           hookTimeout: 60_000,
