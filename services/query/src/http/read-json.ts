@@ -39,13 +39,16 @@ function parseJson(text: string): unknown {
 async function readText(c: Context<QueryEnv>): Promise<string> {
   const tooLarge = new ApiError('payload-too-large', 'The body is larger than 1 MB.');
   if (Number(c.req.header('content-length') ?? 0) > bodyMaxBytes) throw tooLarge;
+  const reader = c.req.raw.body?.getReader();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // The chunked body of a node:http request is a stream of Uint8Array.
-  for await (const chunk of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > bodyMaxBytes) throw tooLarge;
-    chunks.push(chunk);
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    bytes += part.value.byteLength;
+    if (bytes > bodyMaxBytes) {
+      await reader?.cancel();
+      throw tooLarge;
+    }
+    chunks.push(part.value);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
 }

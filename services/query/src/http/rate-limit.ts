@@ -1,0 +1,45 @@
+import { ApiError } from '@meridian/runtime/http/api-error';
+import type { MiddlewareHandler } from 'hono';
+import type { Redis } from 'ioredis';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
+
+const limit = 50;
+const windowMs = 15_000;
+
+/**
+ * Counts one request of a key unless its window is full; a refused request is not counted. The window is the life of
+ * the counter: it starts with the first request and ends on Redis's clock. Returns { allowed, remaining, ms to the end }.
+ */
+const takeScript = `
+local used = tonumber(redis.call('GET', KEYS[1]) or '0')
+if used >= tonumber(ARGV[1]) then return { 0, 0, redis.call('PTTL', KEYS[1]) } end
+if used == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
+return { 1, ARGV[1] - used - 1, redis.call('PTTL', KEYS[1]) }`;
+
+/** 50 requests per API key in 15 s, whatever process, address or prefix they come by (decisions 3.7). */
+export function rateLimit({ redis, logger }: Pick<QueryDeps, 'redis' | 'logger'>): MiddlewareHandler<QueryEnv> {
+  return async (c, next) => {
+    const { credential } = c.get('caller');
+    if (credential.kind !== 'api-key') return next();
+    const window = await take(redis, credential.keyId).catch((error: unknown) => {
+      // Served all the same: an outage of the counter must not be one of the API.
+      logger.warn({ err: error, keyId: credential.keyId }, 'rate limit not counted');
+      return null;
+    });
+    if (window === null) return next();
+    const resetSeconds = String(Math.max(1, Math.ceil(window.resetMs / 1_000)));
+    c.header('ratelimit-limit', String(limit));
+    c.header('ratelimit-remaining', String(window.remaining));
+    c.header('ratelimit-reset', resetSeconds);
+    if (window.allowed) return next();
+    throw new ApiError('rate-limited', `At most ${limit} requests in ${windowMs / 1_000} seconds.`, {
+      headers: { 'retry-after': resetSeconds },
+    });
+  };
+}
+
+async function take(redis: Redis, keyId: string) {
+  const reply = await redis.eval(takeScript, 1, `ratelimit:{${keyId}}`, limit, windowMs);
+  const [allowed, remaining, resetMs] = reply as [number, number, number];
+  return { allowed: allowed === 1, remaining, resetMs };
+}
