@@ -4,7 +4,8 @@ import type { Logger } from './logger.ts';
 /**
  * Connects to Redis.
  * - `producer`: fails fast. A command that cannot be sent at once, or is not answered in a second, is rejected, so that
- *   the client hears 503 instead of waiting in a queue that grows (nothing is kept while Redis is away).
+ *   the client hears 503 instead of waiting in a queue that grows (nothing is kept while Redis is away). A command whose
+ *   connection broke is never sent again: it may have been executed, and an append sent twice is an event stored twice.
  * - `worker`: waits. Commands are sent again until Redis is back.
  */
 export function connectRedis(url: string, options: { role: 'producer' | 'worker'; logger: Logger }): Redis {
@@ -16,7 +17,7 @@ export function connectRedis(url: string, options: { role: 'producer' | 'worker'
     // A replica that was primary before answers READONLY: reconnect, which finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...(role === 'producer'
-      ? { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 2_000 }
+      ? { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1_000, connectTimeout: 2_000 }
       : { maxRetriesPerRequest: null }),
   });
   let reported = false;
