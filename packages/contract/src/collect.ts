@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { uuidPattern } from './ids.ts';
+
+/** Longest stored text per field, in UTF-16 units. Longer ones are cut, never refused. */
+export const textLimits = {
+  url: 16_384,
+  path: 2_000,
+  query: 2_000,
+  campaign: 255,
+  title: 500,
+  hostname: 255,
+  name: 100,
+  tag: 100,
+  id: 200,
+  language: 35,
+  screen: 20,
+  userAgent: 512,
+  client: 100,
+  dataKey: 500,
+  dataValue: 2_000,
+} as const;
+
+export const dataPropertiesMax = 100;
+export const batchEventsMax = 1_000;
+export const sendBodyMaxBytes = 65_536;
+export const batchBodyMaxBytes = 5_242_880;
+
+/** An event counts as the first level, its payload as the second. */
+export const eventDepthMax = 32;
+
+export const eventTypes = ['event', 'pageview', 'identify', 'performance'] as const;
+export const deviceTypes = ['desktop', 'mobile', 'tablet'] as const;
+
+/** Event times: from 2000 on; numbers above 1e11 are milliseconds. How far ahead is acceptable is the collector's clock's matter. */
+export const timestampMinMs = Date.UTC(2000, 0, 1);
+export const timestampAheadMaxMs = 600_000;
+export const timestampMillisecondsAbove = 1e11;
+
+/**
+ * A text field that no value makes unacceptable: numbers and booleans become text, null is absent, an array or object
+ * is dropped. So the schema only documents it.
+ */
+const text = (description: string, maxLength: number) =>
+  z
+    .unknown()
+    .optional()
+    .meta({ type: ['string', 'number', 'boolean', 'null'], description, maxLength });
+
+const vital = (description: string, maximum: number) =>
+  z
+    .unknown()
+    .optional()
+    .meta({ type: ['number', 'null'], description, minimum: 0, maximum });
+
+const timestamp = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .transform((time) => (time > timestampMillisecondsAbove ? time : time * 1_000))
+  .pipe(
+    z
+      .number()
+      .int()
+      .min(timestampMinMs)
+      .max(Date.UTC(9999, 11, 31)),
+  )
+  .nullish()
+  .meta({
+    description:
+      'Time of the event in whole seconds, above 1e11 in milliseconds; 2000-01-01 to 10 minutes ahead. Default: now.',
+  });
+
+const Payload = z.object({
+  website: z.string().regex(uuidPattern).meta({ description: 'Id of the website.', format: 'uuid' }),
+  url: text('Page URL or path.', textLimits.url),
+  referrer: text('Referring URL.', textLimits.url),
+  hostname: text("Site's host name; default: the host of url.", textLimits.hostname),
+  title: text('Page title.', textLimits.title),
+  screen: text('Screen size, 1920x1080.', textLimits.screen),
+  language: text('Language tag of the browser.', textLimits.language),
+  name: text('Name of a custom event; without it the event is a pageview.', textLimits.name),
+  tag: text('Free tag.', textLimits.tag),
+  id: text('Visitor id of the application; joins events into one session.', textLimits.id),
+  data: z.record(z.string(), z.unknown()).nullish().meta({ description: 'Custom properties.' }),
+  timestamp,
+  ip: text('Address of the visitor, for senders on a server.', 45),
+  userAgent: text('User-Agent of the visitor, for senders on a server.', textLimits.userAgent),
+  browser: text('Browser, instead of the detected one.', textLimits.client),
+  os: text('Operating system, instead of the detected one.', textLimits.client),
+  device: text('desktop, mobile or tablet, instead of the detected one.', textLimits.client),
+  lcp: vital('Largest contentful paint, ms.', 60_000),
+  inp: vital('Interaction to next paint, ms.', 60_000),
+  fcp: vital('First contentful paint, ms.', 60_000),
+  ttfb: vital('Time to first byte, ms.', 60_000),
+  cls: vital('Cumulative layout shift.', 100),
+});
+
+/** Body of POST /send, and each element of POST /batch. The schema of record: what it refuses is refused, nothing else. */
+export const SendBody = z
+  .unknown()
+  .refine((body) => !isDeeperThan(body, eventDepthMax), `must not be nested deeper than ${eventDepthMax} levels`)
+  .pipe(z.object({ type: z.enum(eventTypes), payload: Payload }));
+
+/** Body of POST /batch: an array of events, an object with the keys 0 to n-1, or `{ events: [...] }`. */
+export const BatchBody = z.union([
+  z.array(z.unknown()).max(batchEventsMax),
+  z.object({ events: z.array(z.unknown()).max(batchEventsMax) }),
+  z
+    .record(z.string(), z.unknown())
+    .refine((body) => Object.keys(body).every((key, index) => key === String(index)), 'must have the keys 0 to n-1')
+    .refine((body) => Object.keys(body).length <= batchEventsMax, `must have at most ${batchEventsMax} events`),
+]);
+
+export const SendAnswer = z.object({ cache: z.string(), sessionId: z.uuid(), visitId: z.uuid() });
+export type SendAnswer = z.infer<typeof SendAnswer>;
+
+/** Answer to an event that is not stored on purpose. */
+export const IgnoredAnswer = z.object({ beep: z.literal('boop'), ignored: z.string() });
+export type IgnoredAnswer = z.infer<typeof IgnoredAnswer>;
+
+export const BatchAnswer = z.object({
+  size: z.int(),
+  processed: z.int(),
+  errors: z.int(),
+  details: z.array(
+    z.object({
+      index: z.int(),
+      error: z.string(),
+      response: z.object({ error: z.object({ message: z.string(), code: z.string(), status: z.int() }) }),
+    }),
+  ),
+  ignored: z.int(),
+  ignoredDetails: z.array(z.object({ index: z.int(), reason: z.string() })),
+  /** Token of the last stored event; null when none was stored. */
+  cache: z.string().nullable(),
+});
+export type BatchAnswer = z.infer<typeof BatchAnswer>;
+
+/** True when arrays and objects are nested more than `levels` deep in `value`; no recursion beyond that. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}

@@ -1,0 +1,68 @@
+import { textLimits } from '@meridian/contract/collect';
+import { decodeQueryValue } from './percent-decode.ts';
+import { cutText, withoutNul } from './text.ts';
+
+/** UTM values and click ids of the visited page's address; '' = not set. */
+export type Campaign = {
+  utmSource: string;
+  utmMedium: string;
+  utmCampaign: string;
+  utmContent: string;
+  utmTerm: string;
+  gclid: string;
+  fbclid: string;
+  msclkid: string;
+  ttclid: string;
+  liFatId: string;
+  twclid: string;
+};
+
+const fieldOfParameter = new Map<string, keyof Campaign>([
+  ['utm_source', 'utmSource'],
+  ['utm_medium', 'utmMedium'],
+  ['utm_campaign', 'utmCampaign'],
+  ['utm_content', 'utmContent'],
+  ['utm_term', 'utmTerm'],
+  ['gclid', 'gclid'],
+  ['fbclid', 'fbclid'],
+  ['msclkid', 'msclkid'],
+  ['ttclid', 'ttclid'],
+  ['li_fat_id', 'liFatId'],
+  ['twclid', 'twclid'],
+]);
+const nameMinLength = 'gclid'.length;
+const nameMaxLength = 'utm_campaign'.length;
+
+const noCampaign: Readonly<Campaign> = Object.freeze({
+  utmSource: '',
+  utmMedium: '',
+  utmCampaign: '',
+  utmContent: '',
+  utmTerm: '',
+  gclid: '',
+  fbclid: '',
+  msclkid: '',
+  ttclid: '',
+  liFatId: '',
+  twclid: '',
+});
+
+/** Reads the whole query (before it is cut for storage): names in any case, the first value that is not empty wins. */
+export function readCampaign(query: string): Readonly<Campaign> {
+  let campaign: Campaign | null = null;
+  for (let start = 0; start < query.length; ) {
+    let end = query.indexOf('&', start);
+    if (end === -1) end = query.length;
+    const equals = query.indexOf('=', start);
+    const nameLength = equals - start;
+    if (equals < end && nameLength >= nameMinLength && nameLength <= nameMaxLength) {
+      const field = fieldOfParameter.get(query.slice(start, equals).toLowerCase());
+      if (field !== undefined && !campaign?.[field]) {
+        campaign ??= { ...noCampaign };
+        campaign[field] = cutText(withoutNul(decodeQueryValue(query.slice(equals + 1, end))), textLimits.campaign);
+      }
+    }
+    start = end + 1;
+  }
+  return campaign ?? noCampaign;
+}

@@ -1,0 +1,47 @@
+import { dataPropertiesMax, textLimits } from '@meridian/contract/collect';
+import { cleanText } from './text.ts';
+
+/**
+ * Custom properties as the text of one flat JSON object, '' when there are none (decisions 5.2): nested objects are
+ * flattened with dots, arrays become JSON text, null and what JSON cannot hold (1e400) is dropped, the first 100
+ * properties count. Integers beyond 2^53 were rounded by the JSON parser already. `data` must not be nested deeply.
+ */
+export function flattenData(data: object): string {
+  // Without a prototype, so that __proto__ is a key like any other.
+  const flat: Properties = Object.create(null);
+  const count = addProperties(flat, data, '', 0);
+  return count === 0 ? '' : JSON.stringify(flat);
+}
+
+type Properties = Record<string, string | number | boolean>;
+
+/** Returns how many properties `flat` has afterwards, which were `count` before. */
+function addProperties(flat: Properties, object: object, prefix: string, count: number): number {
+  for (const key of Object.keys(object)) {
+    if (count >= dataPropertiesMax) break;
+    const value = (object as Record<string, unknown>)[key];
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      count = addProperties(flat, value, path, count);
+      continue;
+    }
+    const storable = toStorable(value);
+    if (storable === null) continue;
+    const name = cleanText(path, textLimits.dataKey);
+    if (!(name in flat)) count++;
+    flat[name] = storable;
+  }
+  return count;
+}
+
+function toStorable(value: unknown): string | number | boolean | null {
+  if (typeof value === 'string') return cleanText(value, textLimits.dataValue);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'boolean') return value;
+  return Array.isArray(value) ? cleanText(JSON.stringify(value, cleanStrings), textLimits.dataValue) : null;
+}
+
+/** JSON.stringify would write NUL and lone surrogates as escapes, out of reach of `cleanText`. */
+function cleanStrings(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? cleanText(value, textLimits.dataValue) : value;
+}
