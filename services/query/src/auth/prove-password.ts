@@ -1,0 +1,27 @@
+import type { QueryDeps } from '../query-env.ts';
+import { createLoginThrottle } from './login-throttle.ts';
+import { verifyPassword } from './passwords.ts';
+
+export type PasswordClaim = {
+  username: string;
+  password: string;
+  /** Of the client; too many failures from there are refused. */
+  address: string;
+};
+
+/**
+ * Does the claim name a user and its password? Then the user's credentials, else null. An unknown user takes as long
+ * as a wrong password.
+ * @throws ApiError 429 after too many failures
+ */
+export async function provePassword(
+  { registry, redis, logger }: Pick<QueryDeps, 'registry' | 'redis' | 'logger'>,
+  { username, password, address }: PasswordClaim,
+) {
+  const throttle = createLoginThrottle(redis);
+  await throttle.take(username, address);
+  const user = await registry.findUserByUsername(username);
+  if (!(await verifyPassword(user?.passwordHash, password))) return null;
+  await throttle.forget(username, address).catch((err: unknown) => logger.warn({ err }, 'login tries not forgotten'));
+  return user;
+}

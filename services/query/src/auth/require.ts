@@ -1,0 +1,19 @@
+import { ApiError } from '@meridian/runtime/http/api-error';
+import type { MiddlewareHandler } from 'hono';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { isAdministrator } from './permissions.ts';
+
+/** 403 for an API key: what follows is for people who logged in. */
+export const requireSession: MiddlewareHandler<QueryEnv> = async (c, next) => {
+  if (c.get('caller').credential.kind !== 'session')
+    throw new ApiError('forbidden', 'This is not available with an API key.');
+  await next();
+};
+
+/** 403 for everybody but an administrator of a self-hosted instance. */
+export function requireAdministrator({ config }: Pick<QueryDeps, 'config'>): MiddlewareHandler<QueryEnv> {
+  return async (c, next) => {
+    if (!isAdministrator(c.get('caller'), config.mode)) throw new ApiError('forbidden', 'Only for administrators.');
+    await next();
+  };
+}

@@ -1,0 +1,35 @@
+import { ChangePasswordBody, type MeAnswer, type UserRecord } from '@meridian/contract/accounts';
+import { ApiError } from '@meridian/runtime/http/api-error';
+import { Hono } from 'hono';
+import { toUserRecord } from '../answers/user-record.ts';
+import { clientAddress } from '../auth/client-address.ts';
+import { hashPassword } from '../auth/passwords.ts';
+import { provePassword } from '../auth/prove-password.ts';
+import { requireSession } from '../auth/require.ts';
+import { badRequest } from '../http/bad-request.ts';
+import { readJson } from '../http/read-json.ts';
+import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
+
+/** GET /me: who the credential is. POST /me/password: a new password, which ends all sessions of the caller. */
+export function meRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  return new Hono<QueryEnv>()
+    .get('/me', (c) => c.json(toMeAnswer(c.get('caller')) satisfies MeAnswer))
+    .post('/me/password', requireSession, async (c) => {
+      const { currentPassword, newPassword } = await readJson(c, ChangePasswordBody);
+      const { userId, username } = c.get('caller');
+      const claim = { username, password: currentPassword, address: clientAddress(c) };
+      if (!(await provePassword(deps, claim))) throw badRequest('currentPassword', 'is not right');
+      const updated = await deps.registry.updateUser(userId, { passwordHash: await hashPassword(newPassword) });
+      if (!updated.ok) throw new ApiError('unauthorized', 'Unauthorized');
+      return c.json(toUserRecord(updated.user) satisfies UserRecord);
+    });
+}
+
+function toMeAnswer({ userId, username, role, credential }: Caller): MeAnswer {
+  return {
+    authType: credential.kind,
+    apiKey: credential.kind === 'api-key' ? { id: credential.keyId, name: credential.name } : null,
+    shareToken: null,
+    user: { id: userId, username, role, isAdmin: role === 'admin' },
+  };
+}

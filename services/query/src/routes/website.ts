@@ -1,0 +1,46 @@
+import { UpdateWebsiteBody, type WebsiteRecord } from '@meridian/contract/websites';
+import { ApiError } from '@meridian/runtime/http/api-error';
+import { Hono } from 'hono';
+import { toWebsiteRecord } from '../answers/website-record.ts';
+import { findReadableWebsite, getWebsiteFor } from '../auth/website-access.ts';
+import { conflict } from '../http/conflict.ts';
+import { readJson } from '../http/read-json.ts';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { announceWebsite } from '../websites/announce-website.ts';
+import { forgetWebsite } from '../websites/forget-website.ts';
+
+const notFound = () => new ApiError('not-found', 'Website not found');
+
+/** /websites/{websiteId}: read, update, delete, reset. */
+export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  const { registry, jobs, now } = deps;
+  return new Hono<QueryEnv>()
+    .get('/websites/:websiteId', async (c) => {
+      const website = await findReadableWebsite(deps, c.get('caller'), c.req.param('websiteId'));
+      return c.json(website && (toWebsiteRecord(website) satisfies WebsiteRecord));
+    })
+    .post('/websites/:websiteId', async (c) => {
+      const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'update');
+      const updated = await registry.updateWebsite(id, await readJson(c, UpdateWebsiteBody));
+      if (!updated.ok && updated.reason === 'share_id_taken')
+        throw conflict('shareId', 'That share ID is already taken.');
+      if (!updated.ok) throw notFound();
+      return c.json(toWebsiteRecord(updated.website) satisfies WebsiteRecord);
+    })
+    .delete('/websites/:websiteId', async (c) => {
+      const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'delete');
+      if (!(await registry.deleteWebsite(id))) throw notFound();
+      await forgetWebsite(deps, id);
+      return c.json({ ok: true });
+    })
+    .post('/websites/:websiteId/reset', async (c) => {
+      const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'reset');
+      const resetAt = now();
+      if (!(await registry.resetWebsite(id, resetAt))) throw notFound();
+      await announceWebsite(deps, id);
+      await jobs.resetWebsite(id, resetAt).catch((cause: unknown) => {
+        throw new ApiError('service-unavailable', 'The website cannot be reset at the moment.', { cause });
+      });
+      return c.json({ ok: true });
+    });
+}
