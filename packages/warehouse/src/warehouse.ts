@@ -5,6 +5,14 @@ import type { EventRow, SessionPropertyRow } from './event-row.ts';
 import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
 import { migrate } from './migrate.ts';
+import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
+import { getActiveVisitors } from './queries/active-visitors.ts';
+import { type LogOptions, type LogPage, listEvents } from './queries/event-log.ts';
+import { getExpandedMetrics, getMetrics, type MetricOptions } from './queries/metrics.ts';
+import { getPageviewSeries } from './queries/pageview-series.ts';
+import { getStats } from './queries/stats.ts';
+import type { Question } from './question.ts';
+import { createRunQuery, type QueryContext } from './run-query.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
@@ -13,6 +21,7 @@ export type Warehouse = ReturnType<typeof createWarehouse>;
 export function createWarehouse(clickhouseUrl: string) {
   const address = parseClickHouseUrl(clickhouseUrl);
   const client = createClient(clientOptions(address));
+  const run = createRunQuery(client);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
@@ -21,6 +30,16 @@ export function createWarehouse(clickhouseUrl: string) {
     insertSessionProperties: (rows: readonly SessionPropertyRow[], token: string) =>
       insertSessionProperties(client, rows, token),
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
+    getStats: (question: Question) => getStats(run, question),
+    getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>
+      getPageviewSeries(run, question, bucketStarts),
+    getActiveVisitors: (context: QueryContext, since: Date) => getActiveVisitors(run, context, since),
+    listEvents: (question: Question, page: LogPage, options: LogOptions = {}) =>
+      listEvents(run, question, page, options),
+    getMetrics: (question: Question, options: MetricOptions) => getMetrics(run, question, options),
+    getExpandedMetrics: (question: Question, options: MetricOptions) => getExpandedMetrics(run, question, options),
+    purgeWebsite: (websiteId: string) => purgeWebsite(client, websiteId),
+    purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
     /** Resolves when ClickHouse answers. */
     async ping(): Promise<void> {
       const answer = await client.ping();

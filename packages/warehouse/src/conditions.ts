@@ -1,0 +1,33 @@
+import { filterCondition } from './filters.ts';
+import type { Bind } from './query.ts';
+import type { Question } from './question.ts';
+
+/** The session behind a visit, from the visitor_key of its events: the identified one where there is one. */
+export const VISITOR_OF_VISIT = 'bitAnd(max(visitor_key), 9223372036854775807)';
+
+/** Order of collection among events of equal time, and the order of entry, exit, first and last. */
+export const EVENT_ORDER = '(created_at, UUIDToNum(event_id))';
+
+/** The website's events of type 1 and 2 inside the range: what visits are judged over, whether they fit the filters or not. */
+export function visitScope(question: Question, bind: Bind): string {
+  return `${rangeScope(question, bind)} AND event_type IN (1, 2)`;
+}
+
+/** The website's events inside the range, of any type. */
+export function rangeScope({ websiteId, range }: Question, bind: Bind): string {
+  const instant = (at: Date) => `fromUnixTimestamp64Milli(${bind(at.getTime(), 'Int64')}, 'UTC')`;
+  return `website_id = ${bind(websiteId, 'UUID')} AND created_at >= ${instant(range.startAt)} AND created_at <= ${instant(range.endAt)}`;
+}
+
+/** Whether an event inside the scope fits the question; `1` when all do. */
+export function matchCondition(question: Question, bind: Bind): string {
+  const filters = question.filters.map((filter) => filterCondition(filter, bind));
+  const conditions = question.match === 'any' && filters.length > 0 ? [`(${filters.join(' OR ')})`] : filters;
+  if (question.eventType !== undefined) conditions.push(`event_type = ${bind(question.eventType, 'UInt8')}`);
+  if (question.excludeBounce) conditions.push(`visit_id NOT IN (${bouncedVisits(question, bind)})`);
+  return conditions.length === 0 ? '1' : conditions.join(' AND ');
+}
+
+function bouncedVisits(question: Question, bind: Bind): string {
+  return `SELECT visit_id FROM events WHERE ${rangeScope(question, bind)} AND event_type = 1 GROUP BY visit_id HAVING count() = 1`;
+}

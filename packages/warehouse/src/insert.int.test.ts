@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@clickhouse/client';
+import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, expect, test } from 'vitest';
+import { at, createTestSite } from './test-site.ts';
+import { createWarehouse } from './warehouse.ts';
+import { WarehouseError } from './warehouse-error.ts';
+
+const database = await createClickHouseDatabase();
+const warehouse = createWarehouse(database.url);
+const client = createClient({ url: database.url });
+await warehouse.migrate();
+afterAll(async () => {
+  await client.close();
+  await warehouse.close();
+  await database.drop();
+});
+
+/** Pageviews of a website as each table counts them. */
+async function pageviewsByTable(websiteId: string) {
+  const counts: Record<string, number> = {};
+  for (const [table, count] of Object.entries({
+    events: 'countIf(event_type = 1)',
+    visits: 'sum(pageviews)',
+    site_15m: 'sum(pageviews)',
+    path_day: 'sum(pageviews)',
+  }))
+    counts[table] = Number(await scalar(`SELECT ${count} FROM ${table} WHERE website_id = '${websiteId}'`));
+  return counts;
+}
+
+async function scalar(query: string): Promise<string> {
+  const result = await client.query({ query, format: 'TabSeparated' });
+  return (await result.text()).trim();
+}
+
+const everywhere = (count: number) => ({ events: count, visits: count, site_15m: count, path_day: count });
+
+test('migrations may run twice and side by side', async () => {
+  const other = await createClickHouseDatabase();
+  const [a, b] = [createWarehouse(other.url), createWarehouse(other.url)];
+  await Promise.all([a.migrate(), b.migrate()]);
+  await a.migrate();
+  await Promise.all([a.close(), b.close()]);
+  await other.drop();
+});
+
+test('the same block with the same token is stored once in the events and in every view, also after a restart', async () => {
+  const site = createTestSite(warehouse);
+  const rows = [site.toRow({ t: '10:00', urlPath: '/a' }), site.toRow({ t: '10:20', urlPath: '/b' })];
+  const token = randomUUID();
+  await warehouse.insertEvents(rows, token);
+  await warehouse.insertEvents(rows, token);
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(2));
+
+  for (const table of ['events', 'visits', 'site_15m', 'path_day']) {
+    await client.command({ query: `DETACH TABLE ${table} SYNC` });
+    await client.command({ query: `ATTACH TABLE ${table}` });
+  }
+  await warehouse.insertEvents(rows, token);
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(2));
+});
+
+test('two identical blocks with different tokens are two honest batches: both stay', async () => {
+  const site = createTestSite(warehouse);
+  const rows = [site.toRow({ t: '10:00' })];
+  await warehouse.insertEvents(rows, randomUUID());
+  await warehouse.insertEvents(rows, randomUUID());
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(2));
+});
+
+test('a block of 200 months is stored whole, with all its views', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert(Array.from({ length: 200 }, (_, month) => ({ t: Date.UTC(2001, month, 15), visit: `v${month}` })));
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(200));
+});
+
+test('a retry after a view refused the block completes the view and doubles nothing', async () => {
+  const site = createTestSite(warehouse);
+  const rows = [site.toRow({ t: '10:00' })];
+  await client.command({
+    query: `CREATE MATERIALIZED VIEW broken_mv TO path_day AS
+      SELECT website_id, toDate(created_at) AS day, '' AS url_path, throwIf(website_id = '${site.websiteId}') AS pageviews FROM events`,
+  });
+  const token = randomUUID();
+  await expect(warehouse.insertEvents(rows, token)).rejects.toThrow(WarehouseError);
+  await client.command({ query: 'DROP VIEW broken_mv SYNC' });
+  await warehouse.insertEvents(rows, token);
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(1));
+});
+
+test('a value that cannot be stored is an error of kind "data" and stores nothing of its block', async () => {
+  const site = createTestSite(warehouse);
+  const rows = [site.toRow({ t: '10:00' }), site.toRow({ t: '10:01', eventId: 'no uuid' })];
+  await expect(warehouse.insertEvents(rows, randomUUID())).rejects.toMatchObject({ kind: 'data' });
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(0));
+});
+
+test('a ClickHouse that does not answer is an error of kind "unavailable"', async () => {
+  const absent = createWarehouse('http://127.0.0.1:9/meridian');
+  const site = createTestSite(absent);
+  await expect(absent.insertEvents([site.toRow({ t: '10:00' })], 'x')).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(absent.getStats(site.ask())).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(absent.ping()).rejects.toMatchObject({ kind: 'unavailable' });
+  await absent.close();
+});
+
+test('findStoredEventIds names those of the given events that are stored', async () => {
+  const site = createTestSite(warehouse);
+  const stored = await site.insert([{ t: '10:00' }, { t: '2001-02-03T04:05:06.007Z' }]);
+  const missing = [site.toRow({ t: '10:00' }), site.toRow({ t: '11:00' })];
+  const found = await warehouse.findStoredEventIds([...stored, ...missing]);
+  expect([...found].sort()).toEqual(stored.map((row) => row.eventId).sort());
+});
+
+test('findStoredEventIds answers for more events than fit one query', async () => {
+  const site = createTestSite(warehouse);
+  const stored = await site.insert(Array.from({ length: 4500 }, (_, i) => ({ t: at('10:00') + i })));
+  expect((await warehouse.findStoredEventIds(stored)).size).toBe(4500);
+});
+
+test('of two values of one session property the later event time wins, in whatever order they are stored', async () => {
+  const site = createTestSite(warehouse);
+  const property = { websiteId: site.websiteId, sessionId: randomUUID(), eventId: randomUUID(), key: 'plan' };
+  await warehouse.insertSessionProperties([{ ...property, createdAtMs: 2000, value: 'gold' }], randomUUID());
+  await warehouse.insertSessionProperties(
+    [
+      { ...property, createdAtMs: 1000, value: 'silver' },
+      { ...property, key: 'age', createdAtMs: 1000, value: 41.5 },
+      { ...property, key: 'adult', createdAtMs: 1000, value: true },
+    ],
+    randomUUID(),
+  );
+  const result = await client.query({
+    query: `SELECT property_key, value_type, string_value, number_value FROM session_properties FINAL
+      WHERE website_id = '${site.websiteId}' ORDER BY property_key`,
+    format: 'JSONCompactEachRow',
+  });
+  expect(await result.json()).toEqual([
+    ['adult', 'boolean', '', 1],
+    ['age', 'number', '', 41.5],
+    ['plan', 'string', 'gold', 0],
+  ]);
+});
+
+test('numbers, instants and strings come back as they were stored', async () => {
+  const site = createTestSite(warehouse);
+  const text = 'żółw 😀 "quoted" \\ tab\t newline\n nul\0 {x:String}';
+  await site.insert([
+    {
+      t: '2000-01-01T00:00:00.001Z',
+      eventType: 5,
+      urlPath: text,
+      pageTitle: text,
+      data: text,
+      lcp: 0,
+      inp: 1234.5678,
+      cls: 0.1,
+    },
+  ]);
+  const result = await client.query({
+    query: `SELECT toUnixTimestamp64Milli(created_at) AS ms, url_path, page_title, data, lcp, inp, fcp, ttfb, cls FROM events WHERE website_id = '${site.websiteId}'`,
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+  });
+  expect(await result.json()).toEqual([
+    [Date.parse('2000-01-01T00:00:00.001Z'), text, text, text, 0, 1234.5678, null, null, 0.1],
+  ]);
+});

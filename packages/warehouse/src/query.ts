@@ -1,0 +1,20 @@
+/** A statement and the values of its parameters. */
+export type Query = { sql: string; params: Record<string, unknown> };
+
+/** ClickHouse types of bound values. */
+type ParameterType = 'String' | 'UUID' | 'Int64' | 'UInt64' | 'UInt8' | 'Array(String)' | 'Array(Int64)';
+
+/** Gives a value a parameter and returns the text that stands for it in the SQL. */
+export type Bind = (value: unknown, type: ParameterType) => string;
+
+/** Writes a query whose every value is bound. */
+export function buildQuery(write: (bind: Bind) => string): Query {
+  const params: Record<string, unknown> = {};
+  let count = 0;
+  const sql = write((value, type) => {
+    const name = `p${count++}`;
+    params[name] = value;
+    return `{${name}:${type}}`;
+  });
+  return { sql, params };
+}

@@ -1,0 +1,52 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { z } from 'zod';
+import type { Query } from './query.ts';
+import type { Timing } from './question.ts';
+import { toReadError } from './warehouse-error.ts';
+
+/** On whose behalf a query runs. */
+export type QueryContext = { websiteId: string; route: string; signal?: AbortSignal | undefined };
+
+/** Runs a query and parses its rows; throws WarehouseError. */
+export type RunQuery = <Row>(
+  query: Query,
+  context: QueryContext,
+  row: z.ZodType<Row>,
+) => Promise<{ rows: Row[]; timing: Timing }>;
+
+/** What one question may cost at most; beyond it the query fails, never answers in part. */
+const readSettings = {
+  readonly: '2',
+  cancel_http_readonly_queries_on_client_close: 1,
+  max_execution_time: 15,
+  timeout_overflow_mode: 'throw',
+  max_memory_usage: '4000000000',
+  max_rows_to_read: '2000000000',
+  read_overflow_mode: 'throw',
+  max_result_rows: '100000',
+  result_overflow_mode: 'throw',
+  output_format_json_quote_64bit_integers: 0,
+} as const;
+
+export function createRunQuery(client: ClickHouseClient): RunQuery {
+  return async (query, { websiteId, route, signal }, row) => {
+    try {
+      const result = await client.query({
+        query: query.sql,
+        query_params: query.params,
+        format: 'JSON',
+        clickhouse_settings: { ...readSettings, log_comment: `${route} ${websiteId}` },
+        ...(signal && { abort_signal: signal }),
+      });
+      const { data, statistics } = await result.json();
+      const timing = {
+        elapsedMs: (statistics?.elapsed ?? 0) * 1000,
+        rowsRead: statistics?.rows_read ?? 0,
+        bytesRead: statistics?.bytes_read ?? 0,
+      };
+      return { rows: data.map((value) => row.parse(value)), timing };
+    } catch (error) {
+      throw toReadError(error, signal);
+    }
+  };
+}
