@@ -1,0 +1,22 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * One spelling per address: IPv4 as four decimal parts, IPv6 compressed in lower case, IPv4-mapped IPv6 as IPv4. Accepts a
+ * port (`203.0.113.7:80`, `[2001:db8::1]:443`), brackets and a zone; null for anything else.
+ */
+export function normalizeAddress(text: string): string | null {
+  const bare = withoutPortAndZone(text.trim());
+  if (isIPv4(bare)) return bare;
+  if (!isIPv6(bare)) return null;
+  const parsed = ipaddr.IPv6.parse(bare);
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
+}
+
+function withoutPortAndZone(text: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1];
+  const withPort = /^([\d.]+):\d+$/.exec(text)?.[1];
+  const address = bracketed ?? withPort ?? text;
+  const zone = address.indexOf('%');
+  return zone === -1 ? address : address.slice(0, zone);
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, test } from 'vitest';
+import { createClientAddresses } from './client-address.ts';
+
+const request = (remoteAddress: string | undefined, headers: Record<string, string> = {}) =>
+  ({ socket: { remoteAddress }, headers }) as unknown as IncomingMessage;
+
+const direct = createClientAddresses({ trustedProxies: [] });
+const proxied = createClientAddresses({ trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
+const behind = (forwarded: string) => proxied(request('127.0.0.1', { 'x-forwarded-for': forwarded })).address;
+
+const forged = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'];
+
+test('from an untrusted peer no header is believed', () => {
+  for (const header of forged) {
+    expect(direct(request('198.51.100.9', { [header]: '203.0.113.7' }))).toEqual({
+      address: '198.51.100.9',
+      isPeerTrusted: false,
+    });
+  }
+  expect(direct(request('198.51.100.9', { forwarded: 'for=203.0.113.7' })).address).toBe('198.51.100.9');
+});
+
+test('the socket address is normalised, and may be missing', () => {
+  expect(direct(request('::ffff:198.51.100.9')).address).toBe('198.51.100.9');
+  expect(direct(request('fe80::1%eth0')).address).toBe('fe80::1');
+  expect(direct(request(undefined))).toEqual({ address: '', isPeerTrusted: false });
+  expect(proxied(request('::ffff:127.0.0.1')).isPeerTrusted).toBe(true);
+});
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['192.0.2.1, 203.0.113.7', '203.0.113.7'],
+  ['203.0.113.7, 10.0.0.5', '203.0.113.7'],
+  ['192.0.2.1, 203.0.113.7, 10.0.0.5, 10.1.1.1', '203.0.113.7'],
+  ['10.0.0.9, 10.0.0.5', '10.0.0.9'],
+  ['203.0.113.7:4711', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['[2001:DB8:0:0::1]:443', '2001:db8::1'],
+  ['203.0.113.7, , ', '203.0.113.7'],
+  // Nothing usable: the proxy's own address.
+  ['', '127.0.0.1'],
+  [',,,', '127.0.0.1'],
+  ['unknown', '127.0.0.1'],
+  ['203.0.113.7, unknown', '127.0.0.1'],
+  ['203.0.113.7, 999.1.1.1, 10.0.0.5', '127.0.0.1'],
+])('X-Forwarded-For "%s" behind a trusted proxy is %s', (forwarded, address) => {
+  expect(behind(forwarded)).toBe(address);
+});
+
+test.each([
+  ['for=203.0.113.7', '203.0.113.7'],
+  ['For="[2001:db8::1]:4711";proto=https', '2001:db8::1'],
+  ['for=192.0.2.1, proto=https;for=203.0.113.7;by=10.0.0.1, for=10.0.0.5', '203.0.113.7'],
+  ['for=_hidden', '127.0.0.1'],
+  ['proto=https', '127.0.0.1'],
+])('Forwarded "%s" behind a trusted proxy is %s', (forwarded, address) => {
+  expect(proxied(request('127.0.0.1', { forwarded })).address).toBe(address);
+});
+
+test('other address headers of a trusted proxy are ignored unless one is named', () => {
+  expect(proxied(request('127.0.0.1', { 'x-real-ip': '203.0.113.7' })).address).toBe('127.0.0.1');
+  const named = createClientAddresses({ trustedProxies: ['127.0.0.1'], clientIpHeader: 'CF-Connecting-IP' });
+  const headers = { 'cf-connecting-ip': '203.0.113.7', 'x-forwarded-for': '192.0.2.1' };
+  expect(named(request('127.0.0.1', headers)).address).toBe('203.0.113.7');
+  expect(named(request('198.51.100.9', headers)).address).toBe('198.51.100.9');
+  expect(named(request('127.0.0.1', { 'cf-connecting-ip': 'garbage' })).address).toBe('127.0.0.1');
+  expect(named(request('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).address).toBe('127.0.0.1');
+});

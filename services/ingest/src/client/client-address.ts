@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Lru } from '../lru.ts';
+import { normalizeAddress } from './address.ts';
+import { createAddressList } from './address-list.ts';
+
+export type ClientAddress = {
+  /** Normalised; '' when even the socket has none. */
+  address: string;
+  /** Whether the peer is one of our proxies, so that its headers may be believed. */
+  isPeerTrusted: boolean;
+};
+
+type Peer = ClientAddress;
+
+const rememberedAddresses = 10_000;
+
+/**
+ * Finds the client's address (decisions 5.6): the socket's, or, when the peer is a trusted proxy, the rightmost untrusted
+ * address of X-Forwarded-For or else Forwarded; with `clientIpHeader` the address in that header instead. An address
+ * that a trusted proxy left unreadable cannot be told from a forged one, so the peer's own counts then.
+ */
+export function createClientAddresses(options: {
+  trustedProxies: readonly string[];
+  clientIpHeader?: string | undefined;
+}) {
+  const isTrusted = createAddressList(options.trustedProxies);
+  const peers = new Lru<string, Peer>(rememberedAddresses);
+  const header = options.clientIpHeader?.toLowerCase();
+
+  function peerOf(remoteAddress: string): Peer {
+    const known = peers.get(remoteAddress);
+    if (known) return known;
+    const address = normalizeAddress(remoteAddress) ?? '';
+    const peer = { address, isPeerTrusted: address !== '' && isTrusted(address) };
+    peers.set(remoteAddress, peer);
+    return peer;
+  }
+
+  return (request: IncomingMessage): ClientAddress => {
+    const peer = peerOf(request.socket.remoteAddress ?? '');
+    if (!peer.isPeerTrusted) return peer;
+    const address =
+      header === undefined
+        ? rightmostUntrusted(forwardedAddresses(request.headers), isTrusted)
+        : normalizeAddress(String(request.headers[header] ?? ''));
+    return address === null ? peer : { address, isPeerTrusted: true };
+  };
+}
+
+/** Null when there is none, or when the chain is broken by something unreadable before one is found. */
+function rightmostUntrusted(entries: readonly string[], isTrusted: (address: string) => boolean): string | null {
+  let address: string | null = null;
+  for (const entry of entries.toReversed()) {
+    if (entry.trim() === '') continue;
+    address = normalizeAddress(entry);
+    if (address === null || !isTrusted(address)) return address;
+  }
+  return address;
+}
+
+function forwardedAddresses(headers: IncomingHttpHeaders): string[] {
+  const chain = headers['x-forwarded-for'];
+  if (chain !== undefined) return String(chain).split(',');
+  return (headers.forwarded ?? '').split(',').map(forwardedFor);
+}
+
+/** `for=` of one element of a Forwarded header (RFC 7239): `for="[2001:db8::1]:443";proto=https`. */
+function forwardedFor(element: string): string {
+  return /(?:^|;)\s*for\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(element)?.slice(1).join('') ?? '';
+}

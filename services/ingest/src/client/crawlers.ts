@@ -1,0 +1,74 @@
+import { createIsbotFromList, isbot } from 'isbot';
+
+/** Which User-Agents are not visitors: none, declared crawlers, or everything that the library `isbot` knows. */
+export const botFilters = ['off', 'crawlers', 'isbot'] as const;
+export type BotFilter = (typeof botFilters)[number];
+
+/**
+ * Patterns of `isbot` that stand for declared crawlers: search engines, monitors, link previews, page testers. A closed
+ * list on purpose. The others, taken together, also match every HTTP library, headless browsers and any short name
+ * such as `example-worker/1.0`, whose senders are legitimate; and a wrong drop is silent, a kept crawler is visible.
+ */
+export const crawlerPatterns = [
+  '(?<! cu)bots?(?:\\b|_)',
+  '^bot',
+  ' daum[ /]',
+  ' deusu/',
+  '24x7',
+  '^blackbox exporter',
+  '^duckduckgo',
+  '^facebook',
+  '^owler',
+  '^w3c',
+  '^whatsapp',
+  '^xenu link sleuth',
+  '^yahoo',
+  '^yandex',
+  'ask jeeves/teoma',
+  'chrome-lighthouse',
+  'crawl',
+  'dareboost',
+  'exaleadcloudview',
+  'hubspot marketing grader',
+  'httrack',
+  'linkcheck',
+  'nutch',
+  'pagespeed',
+  'pingdom',
+  'preview',
+  'ptst[ /]\\d',
+  'securityheaders',
+  'speedcurve',
+  'spider',
+  'statuscake',
+  'synthetic',
+  'validator',
+  'webglance',
+] as const;
+
+/** Crawlers that `isbot` finds only by patterns too wide for us. */
+const moreCrawlerPatterns = [
+  '\\b(?:mediapartners|apis|adsbot|feedfetcher)-google\\b',
+  '\\bgoogle-(?:inspectiontool|read-aloud|site-verification|structured-data|safety|extended|favicon|xrawler|pagerenderer)',
+  '\\bgoogleother\\b',
+  '\\bgooglehc\\b',
+  '^meta-external',
+  '^ia_archiver',
+  'slurp',
+  'vkshare',
+  '^embedly',
+  '^iframely',
+  '^feedly',
+  '^kube-probe',
+  'health-?check',
+  'ahrefssiteaudit',
+  'page speed insights',
+];
+
+const isDeclaredCrawler = createIsbotFromList([...crawlerPatterns, ...moreCrawlerPatterns]);
+
+/** The test for one setting of BOT_FILTER. */
+export function crawlerTest(filter: BotFilter): (userAgent: string) => boolean {
+  if (filter === 'off') return () => false;
+  return filter === 'isbot' ? isbot : isDeclaredCrawler;
+}
