@@ -25,7 +25,8 @@ const allowed: Record<string, string[]> = {
 /** Libraries with one owner, so that what they bring (SQL, row types, keys) stays in one place. */
 const owners: Record<string, string[]> = {
   'drizzle-orm': ['packages/registry'],
-  postgres: ['packages/registry', 'packages/embedded'],
+  pg: ['packages/registry'],
+  postgres: ['packages/embedded'],
   '@clickhouse/client': ['packages/warehouse', 'packages/embedded'],
   bullmq: ['packages/queue'],
   chdb: ['packages/embedded'],

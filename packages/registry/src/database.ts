@@ -1,15 +1,21 @@
-import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
 
-export type Database = PostgresJsDatabase;
+export type Database = NodePgDatabase;
 
 /** A connection pool for `databaseUrl` (postgres://...) and Drizzle over it. Connects at the first query. */
-export function openDatabase(databaseUrl: string, poolMax: number) {
-  const client = postgres(databaseUrl, {
-    max: poolMax,
-    connect_timeout: 5,
-    connection: { application_name: 'meridian', statement_timeout: 30_000 },
-    onnotice: () => {},
+export function openDatabase(databaseUrl: string, options: { poolMax: number; timeoutMs: number }) {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: options.poolMax,
+    application_name: 'meridian',
+    keepAlive: true,
+    // A connection that does not answer is given up, with room for the caller to have been told before.
+    connectionTimeoutMillis: 2 * options.timeoutMs,
+    query_timeout: 2 * options.timeoutMs,
+    statement_timeout: 2 * options.timeoutMs,
   });
-  return { db: drizzle(client) as Database, close: () => client.end({ timeout: 5 }) };
+  // Trap: without a listener the loss of an idle connection ends the process. The pool replaces it at the next query.
+  pool.on('error', () => {});
+  return { db: drizzle(pool), close: () => pool.end() };
 }

@@ -39,7 +39,7 @@ export type RegistryOptions = {
  * Connects at the first question. Everything rejects with `RegistryError` and nothing else.
  */
 export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 5000 }: RegistryOptions = {}) {
-  const { db, close } = openDatabase(databaseUrl, poolMax);
+  const { db, close } = openDatabase(databaseUrl, { poolMax, timeoutMs });
 
   const bound =
     <Args extends unknown[], Result>(ask: (db: Database, ...args: Args) => Promise<Result>) =>
@@ -82,7 +82,7 @@ async function ping(db: Database): Promise<void> {
   await db.execute(sql`select 1`);
 }
 
-/** The driver has no time limit for a server that accepts a query and then says nothing. */
+/** One limit for waiting for a connection, for the query and for a server that says nothing. */
 async function answerWithin<Result>(timeoutMs: number, ask: () => Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {

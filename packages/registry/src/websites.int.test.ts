@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto';
+import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Registry } from './registry.ts';
+import { createTestRegistry } from './registry-fixtures.ts';
+import type { User, WebsiteListRequest } from './rows.ts';
+
+let t: Awaited<ReturnType<typeof createTestRegistry>>;
+let registry: Registry;
+let owner: User;
+
+beforeAll(async () => {
+  t = await createTestRegistry(await createPostgresDatabase());
+  registry = t.registry;
+  owner = await t.newUser();
+});
+afterAll(() => t.close());
+
+const input = () => ({ name: 'x', domain: 'x.example', userId: owner.id, createdBy: owner.id, region: 'us' });
+
+describe('creating', () => {
+  test('a new website has the defaults and is found as it was answered', async () => {
+    const website = await t.newWebsite(owner);
+    expect(website).toMatchObject({
+      shareId: null,
+      teamId: null,
+      userId: owner.id,
+      resetAt: null,
+      replayConfig: { replayEnabled: false, sampleRate: 0, maskLevel: 'strict', blockSelector: '', maxDuration: 0 },
+      owner: { id: owner.id, username: owner.username },
+    });
+    expect(await registry.findWebsite(website.id)).toEqual(website);
+  });
+
+  test('of 50 parallel creates with one id exactly one wins', async () => {
+    const id = randomUUID();
+    const results = await Promise.all(Array.from({ length: 50 }, () => registry.createWebsite({ ...input(), id })));
+    expect(results.filter((result) => result.ok)).toHaveLength(1);
+    expect(results.filter((result) => !result.ok && result.reason === 'website_id_taken')).toHaveLength(49);
+  });
+
+  test('of 50 parallel creates with one share id exactly one wins', async () => {
+    const shareId = randomUUID();
+    const results = await Promise.all(
+      Array.from({ length: 50 }, () => registry.createWebsite({ ...input(), shareId })),
+    );
+    expect(results.filter((result) => result.ok)).toHaveLength(1);
+    expect(results.filter((result) => !result.ok && result.reason === 'share_id_taken')).toHaveLength(49);
+  });
+
+  test('a team that does not exist is told, whatever its id looks like', async () => {
+    for (const teamId of [randomUUID(), 'x'])
+      expect(await registry.createWebsite({ ...input(), userId: null, teamId })).toEqual({
+        ok: false,
+        reason: 'team_not_found',
+      });
+  });
+
+  test('NUL is removed, all other text is kept as it is', async () => {
+    const name = "'; DROP TABLE website; -- 購物 😀";
+    const website = await t.newWebsite(owner, { name: `${name}\0`, domain: 'a\0.example' });
+    expect(website).toMatchObject({ name, domain: 'a.example' });
+  });
+});
+
+describe('updating', () => {
+  test('what is left out stays, and updatedAt moves forward', async () => {
+    const website = await t.newWebsite(owner, { shareId: randomUUID() });
+    const updated = await registry.updateWebsite(website.id, { name: 'Renamed' });
+    expect(updated).toEqual({
+      ok: true,
+      website: { ...website, name: 'Renamed', updatedAt: expect.any(Date) },
+    });
+    expect(updated.ok && updated.website.updatedAt.getTime()).toBeGreaterThan(website.updatedAt.getTime());
+  });
+
+  test('a taken share id changes nothing; a share id that was given up can be taken; its own is no conflict', async () => {
+    const [first, second] = [await t.newWebsite(owner, { shareId: 'first-share' }), await t.newWebsite(owner)];
+    expect(await registry.updateWebsite(second.id, { shareId: 'first-share', name: 'changed' })).toEqual({
+      ok: false,
+      reason: 'share_id_taken',
+    });
+    expect(await registry.findWebsite(second.id)).toEqual(second);
+    expect(await registry.updateWebsite(first.id, { shareId: 'first-share' })).toMatchObject({ ok: true });
+    await registry.updateWebsite(first.id, { shareId: null });
+    expect(await registry.updateWebsite(second.id, { shareId: 'first-share' })).toMatchObject({ ok: true });
+  });
+
+  test('replayConfig is merged field by field, also by updates at the same time; null resets it', async () => {
+    const website = await t.newWebsite(owner);
+    await Promise.all([
+      registry.updateWebsite(website.id, { replayConfig: { sampleRate: 0.5 } }),
+      registry.updateWebsite(website.id, { replayConfig: { maskLevel: 'moderate' } }),
+      registry.updateWebsite(website.id, { replayConfig: { blockSelector: '.a\0b' } }),
+    ]);
+    const merged = await registry.findWebsite(website.id);
+    expect(merged?.replayConfig).toEqual({
+      ...website.replayConfig,
+      sampleRate: 0.5,
+      maskLevel: 'moderate',
+      blockSelector: '.ab',
+    });
+    await registry.updateWebsite(website.id, { replayConfig: null });
+    expect((await registry.findWebsite(website.id))?.replayConfig).toEqual(website.replayConfig);
+  });
+
+  test('an unknown website is told', async () => {
+    for (const id of [randomUUID(), 'x'])
+      expect(await registry.updateWebsite(id, { name: 'x' })).toEqual({ ok: false, reason: 'website_not_found' });
+  });
+});
+
+describe('deleting and resetting', () => {
+  test('the id of a deleted website stays reserved, its share id is free', async () => {
+    const website = await t.newWebsite(owner, { shareId: 'given-back' });
+    expect(await registry.deleteWebsite(website.id)).toBe(true);
+    expect(await registry.deleteWebsite(website.id)).toBe(false);
+    expect(await registry.findWebsite(website.id)).toBeNull();
+    expect(await registry.findWebsiteRoute(website.id)).toEqual({ region: 'us', resetAt: null, deleted: true });
+    expect(await registry.createWebsite({ ...input(), id: website.id })).toEqual({
+      ok: false,
+      reason: 'website_id_taken',
+    });
+    expect(await registry.createWebsite({ ...input(), shareId: 'given-back' })).toMatchObject({ ok: true });
+    expect(await registry.updateWebsite(website.id, { name: 'x' })).toMatchObject({ ok: false });
+  });
+
+  test('a deleted website is listed for its region until it is marked as purged', async () => {
+    const website = await t.newWebsite(owner, { region: 'eu' });
+    expect(await registry.listUnpurgedWebsites('eu')).toEqual([]);
+    await registry.deleteWebsite(website.id);
+    expect(await registry.listUnpurgedWebsites('eu')).toEqual([website.id]);
+    await registry.markWebsitePurged(website.id);
+    expect(await registry.listUnpurgedWebsites('eu')).toEqual([]);
+  });
+
+  test('resetAt never goes back, and a deleted or unknown website has none', async () => {
+    const website = await t.newWebsite(owner);
+    const [earlier, later] = [new Date('2026-06-01T00:00:00.123Z'), new Date('2026-06-02T00:00:00.456Z')];
+    expect(await registry.resetWebsite(website.id, later)).toBe(true);
+    expect(await registry.resetWebsite(website.id, earlier)).toBe(true);
+    expect(await registry.findWebsiteRoute(website.id)).toEqual({ region: 'us', resetAt: later, deleted: false });
+    await registry.deleteWebsite(website.id);
+    expect(await registry.resetWebsite(website.id, new Date())).toBe(false);
+    expect(await registry.resetWebsite('x', new Date())).toBe(false);
+  });
+
+  test('an id that is no UUID is unknown everywhere', async () => {
+    expect(await registry.findWebsite("' OR 1=1")).toBeNull();
+    expect(await registry.findWebsiteRoute('undefined')).toBeNull();
+    expect(await registry.deleteWebsite('')).toBe(false);
+  });
+});
+
+describe('listing', () => {
+  let lister: User;
+  const list = async (request: Partial<WebsiteListRequest> = {}) => {
+    const defaults = { userId: lister.id, region: 'us', page: 1, pageSize: 20, orderBy: 'name' as const };
+    const { rows, count } = await registry.listWebsites({ ...defaults, ...request });
+    return { names: rows.map((row) => row.name), count };
+  };
+
+  beforeAll(async () => {
+    lister = await t.newUser();
+    for (const [name, domain] of [
+      ['delta', 'd.example'],
+      ['alpha', 'z.example'],
+      ['Charlie', 'c.example'],
+      ['Ёлка', 'b.example'],
+      ['echo 100%', 'find-me.example'],
+    ] as const)
+      await t.newWebsite(lister, { name, domain });
+    await t.newWebsite(lister, { region: 'eu' });
+    await registry.deleteWebsite((await t.newWebsite(lister)).id);
+  });
+
+  test('shows the own websites of the region that are not deleted, by name as people sort', async () => {
+    expect(await list()).toEqual({ names: ['alpha', 'Charlie', 'delta', 'echo 100%', 'Ёлка'], count: 5 });
+    expect((await list({ orderBy: 'domain', descending: true })).names).toEqual([
+      'alpha',
+      'echo 100%',
+      'delta',
+      'Charlie',
+      'Ёлка',
+    ]);
+    expect((await list({ orderBy: 'createdAt' })).names).toEqual(['delta', 'alpha', 'Charlie', 'Ёлка', 'echo 100%']);
+  });
+
+  test('search finds part of a name or domain in any letter case of any script', async () => {
+    expect((await list({ search: 'ALPH' })).names).toEqual(['alpha']);
+    expect((await list({ search: 'FIND-Me' })).names).toEqual(['echo 100%']);
+    expect((await list({ search: 'ёЛК' })).names).toEqual(['Ёлка']);
+    expect((await list({ search: '' })).count).toBe(5);
+  });
+
+  test.each(['_', "'", "a%' OR '1'='1", '\\', '😀', 'a\\lpha', '\u0130', 'x'.repeat(10_000)])(
+    'search takes %j literally',
+    async (search) => {
+      expect(await list({ search })).toEqual({ names: [], count: 0 });
+    },
+  );
+
+  test('search takes % literally', async () => {
+    expect((await list({ search: '%' })).names).toEqual(['echo 100%']);
+  });
+
+  test('pages are disjoint and complete, one beyond is empty', async () => {
+    const pages = await Promise.all([1, 2, 3, 4].map((page) => list({ page, pageSize: 2 })));
+    expect(pages.map((page) => page.names.length)).toEqual([2, 2, 1, 0]);
+    expect(pages.every((page) => page.count === 5)).toBe(true);
+    expect(new Set(pages.flatMap((page) => page.names)).size).toBe(5);
+  });
+
+  test('equal values are ordered by id, so that no page repeats a website', async () => {
+    const user = await t.newUser();
+    for (let i = 0; i < 7; i++) await t.newWebsite(user, { name: 'same' });
+    const pages = [];
+    for (let page = 1; page <= 7; page++)
+      pages.push(await registry.listWebsites({ userId: user.id, region: 'us', page, pageSize: 1, orderBy: 'name' }));
+    const ids = pages.flatMap((page) => page.rows.map((row) => row.id));
+    expect(ids).toEqual([...new Set(ids)].sort());
+    expect(ids).toHaveLength(7);
+  });
+
+  test('maxResults bounds the count and all pages together', async () => {
+    const pages = await Promise.all([1, 2, 3].map((page) => list({ page, pageSize: 2, maxResults: 3 })));
+    expect(pages.map((page) => [page.names.length, page.count])).toEqual([
+      [2, 3],
+      [1, 3],
+      [0, 3],
+    ]);
+  });
+
+  test('websites of the given teams are included, and show their creator as owner', async () => {
+    const teamId = await t.newTeam([[lister, 'team-owner']]);
+    const website = await t.newWebsite(lister, { name: 'ours', teamId });
+    expect(website).toMatchObject({ teamId, userId: null, owner: { id: lister.id } });
+    expect((await list()).count).toBe(5);
+    expect((await list({ teamIds: [teamId] })).count).toBe(6);
+    expect((await list({ teamIds: [] })).count).toBe(5);
+  });
+});
