@@ -1,0 +1,31 @@
+import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, expect, test } from 'vitest';
+import { at, createTestSite } from '../test-site.ts';
+import { createWarehouse } from '../warehouse.ts';
+
+const database = await createClickHouseDatabase();
+const warehouse = createWarehouse(database.url);
+await warehouse.migrate();
+afterAll(async () => {
+  await warehouse.close();
+  await database.drop();
+});
+
+test('active visitors are those with a pageview or custom event since the instant, an identified one once', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert([
+    { t: '10:00', session: 'gone' },
+    { t: '10:05', session: 'a' },
+    { t: '10:06', session: 'a' },
+    { t: '10:06', session: 'b', eventType: 2, eventName: 'x' },
+    { t: '10:06', session: 'measured', eventType: 5 },
+    { t: '10:06', session: 'anonymous', visit: 'v' },
+    { t: '10:07', session: 'jane', visit: 'v', distinctId: 'jane' },
+  ]);
+  const active = async (since: number) =>
+    (await warehouse.getActiveVisitors({ websiteId: site.websiteId, route: 'test' }, new Date(since))).value;
+  expect(await active(at('10:05'))).toBe(3);
+  expect(await active(at('10:05') + 1)).toBe(3);
+  expect(await active(at('10:06') + 1)).toBe(1);
+  expect(await active(at('11:00'))).toBe(0);
+});
