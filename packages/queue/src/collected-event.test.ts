@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeEvents, encodeEvents } from './collected-event.ts';
-import { pendingEvent } from './event-fixtures.ts';
+import { pendingEvent } from './test-events.ts';
 import { writeUuid } from './uuid-bytes.ts';
 
 const visitId = '019eb10d-d800-7abc-8def-0123456789ab';

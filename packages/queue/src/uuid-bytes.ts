@@ -20,6 +20,18 @@ export function writeUuid(target: Buffer, offset: number, uuid: string): void {
 
 /** The text of the UUID whose 16 bytes start at the offset. */
 export function readUuid(bytes: Buffer, offset: number): string {
-  const hex = bytes.toString('hex', offset, offset + 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return dashed(bytes.toString('hex', offset, offset + 16), 0);
+}
+
+/** The texts of the UUIDs that lie one behind the other. */
+export function readUuids(bytes: Buffer): string[] {
+  const hex = bytes.toString('hex');
+  const uuids: string[] = [];
+  for (let start = 0; start < hex.length; start += 32) uuids.push(dashed(hex, start));
+  return uuids;
+}
+
+function dashed(hex: string, start: number): string {
+  const part = (from: number, to: number): string => hex.slice(start + from, start + to);
+  return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
 }

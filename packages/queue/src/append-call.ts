@@ -1,0 +1,150 @@
+import { type ByteWriter, createByteWriter } from './byte-writer.ts';
+import { deflateLines, encodeEvent } from './collected-event.ts';
+import type { Append, AppendResult, Placement } from './event-log.ts';
+import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
+import { writePlacement } from './placement-bytes.ts';
+import { readUuids } from './uuid-bytes.ts';
+
+const callEventsMax = 500;
+const callBytesMax = 1_048_576;
+const entryEventsMax = 500;
+const entryBytesMax = 1_048_576;
+
+type Settle = { resolve(result: AppendResult): void; reject(error: Error): void };
+
+/** One entry of the log in the making. `slots`: for each event the place of its visit id in the unit. */
+type Entry = { partition: number; lines: ByteWriter; placements: ByteWriter; slots: number[] };
+
+/** What the script does or leaves as a whole: one idempotent append, or all appends that are not. */
+type Unit = {
+  idempotency?: NonNullable<Append['idempotency']> & { partition: number };
+  entries: Entry[];
+  appends: (Settle & { firstSlot: number; count: number })[];
+  slotCount: number;
+};
+
+/** The script's answer to one unit, see append-script.ts. */
+export type UnitAnswer = [kind: Buffer, ...Buffer[]];
+
+/** Appends that travel to Redis in one call of the append script. */
+export type AppendCall = ReturnType<typeof createAppendCall>;
+
+export function createAppendCall(partitions: number) {
+  const plain: Unit = { entries: [], appends: [], slotCount: 0 };
+  const units: Unit[] = [plain];
+  let eventCount = 0;
+  let byteCount = 0;
+  let settled = false;
+
+  function add({ placements, idempotency }: Append, settle: Settle): void {
+    let unit = plain;
+    if (idempotency) {
+      const partition = partitionOf(placements[0]?.event.websiteId ?? '', partitions);
+      unit = { idempotency: { ...idempotency, partition }, entries: [], appends: [], slotCount: 0 };
+      units.push(unit);
+    }
+    unit.appends.push({ ...settle, firstSlot: unit.slotCount, count: placements.length });
+    for (const index of inTimeOrder(placements)) {
+      const placement = placements[index];
+      if (placement) byteCount += addEvent(unit, placement, unit.slotCount + index);
+    }
+    unit.slotCount += placements.length;
+    eventCount += placements.length;
+  }
+
+  function addEvent(unit: Unit, placement: Placement, slot: number): number {
+    const partition = partitionOf(placement.event.websiteId, partitions);
+    const line = encodeEvent(placement.event);
+    let entry = unit.entries.findLast((candidate) => candidate.partition === partition);
+    if (!entry || entry.slots.length >= entryEventsMax || entry.lines.length() + line.length > entryBytesMax) {
+      entry = { partition, lines: createByteWriter(), placements: createByteWriter(), slots: [] };
+      unit.entries.push(entry);
+    }
+    entry.lines.text(entry.slots.length > 0 ? `\n${line}` : line);
+    writePlacement(entry.placements, placement);
+    entry.slots.push(slot);
+    return line.length;
+  }
+
+  /** Keys and arguments as append-script.ts reads them, after deadline and clock. */
+  function command(): { keys: string[]; args: (string | number | Buffer)[] } {
+    const keys: string[] = [];
+    const args: (string | number | Buffer)[] = [];
+    for (const { idempotency, entries, appends } of units) {
+      if (appends.length === 0) continue;
+      if (idempotency) keys.push(idempotencyKey(idempotency.partition, idempotency.key));
+      const order = idempotency ? JSON.stringify(entries.flatMap((entry) => entry.slots)) : '';
+      args.push(idempotency?.bodyHash ?? '', idempotency?.draft ?? '', order, entries.length);
+      for (const entry of entries) {
+        keys.push(eventsKey(entry.partition));
+        args.push(entry.placements.bytes(), deflateLines(entry.lines.bytes()));
+      }
+    }
+    return { keys, args };
+  }
+
+  /** Gives every append its result. `answers`: one for each unit that the command carries. */
+  function settle(answers: readonly UnitAnswer[]): void {
+    if (settled) return;
+    settled = true;
+    const sent = units.filter((unit) => unit.appends.length > 0);
+    for (const [index, unit] of sent.entries()) {
+      const answer = answers[index];
+      if (answer) settleUnit(unit, answer);
+    }
+  }
+
+  function fail(error: Error): void {
+    if (settled) return;
+    settled = true;
+    for (const unit of units) for (const { reject } of unit.appends) reject(error);
+  }
+
+  return {
+    openedAt: performance.now(),
+    add,
+    command,
+    settle,
+    fail,
+    isSettled: () => settled,
+    isFull: () => eventCount >= callEventsMax || byteCount >= callBytesMax,
+  };
+}
+
+function settleUnit(unit: Unit, [kind, ...parts]: UnitAnswer): void {
+  const what = kind.toString();
+  if (what === 'reused') {
+    for (const { resolve } of unit.appends) resolve({ ok: false, reason: 'idempotency-key-reused' });
+    return;
+  }
+  if (what === 'repeated') {
+    const [draft, order, visitIds] = parts;
+    const slots = JSON.parse(String(order)) as number[];
+    const replayed = visitIdsBySlot(slots, visitIds ? [visitIds] : []);
+    for (const { resolve } of unit.appends) resolve({ ok: true, visitIds: replayed, replayOf: String(draft) });
+    return;
+  }
+  const slots = unit.entries.flatMap((entry) => entry.slots);
+  const visitIds = visitIdsBySlot(slots, parts);
+  for (const { resolve, firstSlot, count } of unit.appends)
+    resolve({ ok: true, visitIds: visitIds.slice(firstSlot, firstSlot + count) });
+}
+
+/** `packed`: 16 bytes for each visit id; the first belongs to the first slot named, and so on. */
+function visitIdsBySlot(slots: readonly number[], packed: readonly Buffer[]): string[] {
+  const bySlot = new Array<string>(slots.length);
+  let next = 0;
+  for (const buffer of packed) {
+    for (const visitId of readUuids(buffer)) {
+      bySlot[slots[next] ?? 0] = visitId;
+      next += 1;
+    }
+  }
+  return bySlot;
+}
+
+/** Indexes in the order of the events' times; equal times in the order given (decisions 5.7: a batch is placed in time order). */
+function inTimeOrder(placements: readonly Placement[]): number[] {
+  const at = (index: number): number => placements[index]?.event.createdAtMs ?? 0;
+  return placements.map((_, index) => index).sort((a, b) => at(a) - at(b));
+}

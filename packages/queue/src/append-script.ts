@@ -1,0 +1,196 @@
+/**
+ * The Lua script that appends to the event log: in one atomic step it looks whether a request is a repetition, places every
+ * event in a visit and writes the entries. Either all of the call is done or, on any error, nothing: all writes come last, and
+ * Redis refuses for want of memory, disk or replicas at the first write.
+ *
+ * Input (packed by append-call.ts):
+ *   KEYS  for each unit: its idempotency key if it has one, then the stream of each of its entries
+ *   ARGV  the deadline (Redis's clock, ms), the collector's clock (ms), then for each unit: hash of the body ('' = the unit is
+ *         not idempotent), draft of the answer, order of the visit ids (kept, not read), number of entries; and for each entry:
+ *         its placements, its deflated events
+ *   A placement is, big-endian: flags (1 byte), session id (16), candidate visit id (16), event time (double, ms);
+ *   flag 1: visit id (16) and last event time (double) of the token of this session;
+ *   flag 2: session id (16), visit id (16) and last event time (double) of the token of a session without id, while this event
+ *           brings one;
+ *   flag 4: the event does not prolong its visit.
+ * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
+ *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
+ *
+ * Visits (decisions 5.7): a visit is a run of a session's events with gaps of at most 30 minutes, by event time. A late event
+ * joins the visit to whose first or last event it is nearest within 30 minutes (a tie: the earlier), or opens one. Visits are
+ * never merged, so those of one session never overlap. They are kept per session under visits:{partition}:<16 bytes>, sorted by
+ * their first event, 56 bytes each: visit id, first and last event time (double, ms), the clock when last touched (double, ms),
+ * the session that claimed the visit (16 zero bytes = none). A visit lives 60 minutes of the collector's clock after its last event.
+ *
+ * Identification (decisions 5.7): an event that brings an id together with the token of a session without id goes on in that
+ * session's running visit, unless the id's session has a running visit of its own, and only if no other id has claimed that visit.
+ */
+export const appendScript = `
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
+local clock = call('TIME')
+if clock[1] * 1000 + clock[2] / 1000 > tonumber(ARGV[1]) then return {0, clock[1], clock[2]} end
+local now = tonumber(ARGV[2])
+
+local gapMaxMs, lifeMs, answerLifeMs = 1800000, 3600000, 86400000
+local visitFormat, visitBytes, visitsMax = '>c16dddc16', 56, 1000
+local nobody = string.rep('\\0', 16)
+
+local sessions = {}
+local function visitsOf(key)
+  local visits = sessions[key]
+  if visits then return visits end
+  visits = {}
+  local kept = call('GET', key)
+  if kept then
+    for at = 1, #kept, visitBytes do
+      local id, first, last, touched, claimedBy = unpack(visitFormat, kept, at)
+      if touched >= now - lifeMs then
+        visits[#visits + 1] = {id = id, first = first, last = last, touched = touched, claimedBy = claimedBy}
+      end
+    end
+  end
+  sessions[key] = visits
+  return visits
+end
+
+-- Position of the first visit that begins after the time.
+local function positionAfter(visits, at)
+  local low, high = 1, #visits + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if visits[middle].first <= at then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local function runningVisit(visits, at)
+  local position = positionAfter(visits, at)
+  local earlier, later = visits[position - 1], visits[position]
+  local sinceEarlier = earlier and math.max(0, at - earlier.last) or math.huge
+  local untilLater = later and later.first - at or math.huge
+  if sinceEarlier <= untilLater then
+    return sinceEarlier <= gapMaxMs and earlier or nil
+  end
+  return untilLater <= gapMaxMs and later or nil
+end
+
+-- Adds a visit known from elsewhere that the time may join, cut to the room that the time's neighbours leave it.
+local function adoptVisit(visits, at, id, first, last)
+  for i = 1, #visits do
+    if visits[i].id == id then return end
+  end
+  local position = positionAfter(visits, at)
+  local earlier, later = visits[position - 1], visits[position]
+  if earlier then
+    if at <= earlier.last then return end
+    first = math.max(first, earlier.last)
+  end
+  if later then last = math.min(last, later.first) end
+  if first <= last and at - last <= gapMaxMs and first - at <= gapMaxMs then
+    table.insert(visits, position, {id = id, first = first, last = last, touched = now, claimedBy = nobody})
+  end
+end
+
+-- The token of a session gives its visit back when the kept one has run out: from the start in the visit's id to its last event.
+local function adoptFromToken(visits, at, id, last)
+  local high, low = unpack('>I2I4', id)
+  local start = high * 4294967296 + low
+  adoptVisit(visits, at, id, math.min(start, last), math.max(start, last))
+end
+
+local function lendVisit(lenderKey, tokenVisit, tokenLast, session, visits, at)
+  local lent = visitsOf(lenderKey)
+  adoptFromToken(lent, at, tokenVisit, tokenLast)
+  local visit = runningVisit(lent, at)
+  if not visit or (visit.claimedBy ~= nobody and visit.claimedBy ~= session) then return end
+  visit.claimedBy, visit.touched = session, now
+  adoptVisit(visits, at, visit.id, visit.first, visit.last)
+end
+
+local function openVisit(visits, at, id)
+  if #visits >= visitsMax then
+    local oldest = 1
+    for i = 2, #visits do
+      if visits[i].touched < visits[oldest].touched then oldest = i end
+    end
+    table.remove(visits, oldest)
+  end
+  local visit = {id = id, first = at, last = at, touched = now, claimedBy = nobody}
+  table.insert(visits, positionAfter(visits, at), visit)
+  return visit
+end
+
+local function placeEvents(placements, keyPrefix)
+  local ids, position, size = {}, 1, #placements
+  while position <= size do
+    local flags, session, candidate, at
+    flags, session, candidate, at, position = unpack('>Bc16c16d', placements, position)
+    local visits = visitsOf(keyPrefix .. session)
+    if flags % 2 == 1 then
+      local tokenVisit, tokenLast
+      tokenVisit, tokenLast, position = unpack('>c16d', placements, position)
+      adoptFromToken(visits, at, tokenVisit, tokenLast)
+    end
+    local visit = runningVisit(visits, at)
+    if flags % 4 >= 2 then
+      local lender, tokenVisit, tokenLast
+      lender, tokenVisit, tokenLast, position = unpack('>c16c16d', placements, position)
+      if not visit then
+        lendVisit(keyPrefix .. lender, tokenVisit, tokenLast, session, visits, at)
+        visit = runningVisit(visits, at)
+      end
+    end
+    if not visit then
+      visit = openVisit(visits, at, candidate)
+    elseif flags < 4 then
+      if at < visit.first then visit.first = at end
+      if at > visit.last then visit.last = at end
+    end
+    visit.touched = now
+    ids[#ids + 1] = visit.id
+  end
+  return ids
+end
+
+local keyAt, argAt = 0, 2
+local function nextKey() keyAt = keyAt + 1 return KEYS[keyAt] end
+local function nextArg() argAt = argAt + 1 return ARGV[argAt] end
+
+local answers, entries, repeatable = {}, {}, {}
+while argAt < #ARGV do
+  local bodyHash, draft, order, entryCount = nextArg(), nextArg(), nextArg(), tonumber(nextArg())
+  local answerKey = bodyHash ~= '' and nextKey()
+  local known = answerKey and (repeatable[answerKey] or call('HMGET', answerKey, 'bodyHash', 'draft', 'order', 'visitIds'))
+  if known and known[1] then
+    keyAt, argAt = keyAt + entryCount, argAt + 2 * entryCount
+    answers[#answers + 1] = known[1] == bodyHash and {'repeated', known[2], known[3], known[4]} or {'reused'}
+  else
+    local answer = {'appended'}
+    for _ = 1, entryCount do
+      local stream, placements, events = nextKey(), nextArg(), nextArg()
+      local ids = placeEvents(placements, 'visits' .. string.sub(stream, 7) .. ':')
+      local visitIds = table.concat(ids)
+      answer[#answer + 1] = visitIds
+      entries[#entries + 1] = {stream, #ids, events, visitIds}
+    end
+    if answerKey then repeatable[answerKey] = {bodyHash, draft, order, table.concat(answer, '', 2)} end
+    answers[#answers + 1] = answer
+  end
+end
+
+for _, entry in ipairs(entries) do
+  call('XADD', entry[1], '*', 'v', '1', 'n', entry[2], 'events', entry[3], 'visitIds', entry[4])
+end
+for key, answer in pairs(repeatable) do
+  call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'order', answer[3], 'visitIds', answer[4])
+  call('PEXPIRE', key, answerLifeMs)
+end
+for key, visits in pairs(sessions) do
+  local kept = {}
+  for i, visit in ipairs(visits) do
+    kept[i] = pack(visitFormat, visit.id, visit.first, visit.last, visit.touched, visit.claimedBy)
+  end
+  if #kept > 0 then call('SET', key, table.concat(kept), 'PX', lifeMs) end
+end
+return {1, clock[1], clock[2], answers}
+`;

@@ -1,0 +1,30 @@
+/** Bytes that are appended piece by piece to a buffer that grows. */
+export type ByteWriter = ReturnType<typeof createByteWriter>;
+
+export function createByteWriter() {
+  let buffer = Buffer.allocUnsafe(1_024);
+  let length = 0;
+
+  /** Makes room for so many bytes and gives the buffer; `advance` then says how many were written at the end. */
+  function reserve(size: number): Buffer {
+    if (length + size > buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, length + size));
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
+    return buffer;
+  }
+
+  return {
+    reserve,
+    advance(size: number): void {
+      length += size;
+    },
+    text(text: string): void {
+      reserve(3 * text.length);
+      length += buffer.write(text, length);
+    },
+    length: () => length,
+    bytes: () => buffer.subarray(0, length),
+  };
+}

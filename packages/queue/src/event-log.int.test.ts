@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import { createRedisDatabase } from '@meridian/embedded/test-stores';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type CollectedEvent, decodeEvents } from './collected-event.ts';
+import { type Append, createEventLog, type EventLog, type Placement } from './event-log.ts';
+import { eventsKey } from './log-keys.ts';
+import { pendingEvent } from './test-events.ts';
+import { connectProducer, type OwnRedis, startOwnRedis } from './test-redis.ts';
+import { createUuidV7Minter } from './uuid-v7.ts';
+
+const mint = createUuidV7Minter();
+const partitions = 3;
+
+function placement(changes: Partial<Placement['event']> = {}): Placement {
+  const event = pendingEvent({ eventId: mint(), sessionId: randomUUID(), ...changes });
+  return { event, candidateVisitId: mint(event.createdAtMs) };
+}
+
+/** The entries of the log, partition by partition, each as its events. */
+async function storedEntries(redis: Redis): Promise<CollectedEvent[][]> {
+  const entries: CollectedEvent[][] = [];
+  for (let partition = 0; partition < partitions; partition++) {
+    for (const [, fields] of await redis.xrangeBuffer(eventsKey(partition), '-', '+')) {
+      const value = (name: string) =>
+        fields[fields.findIndex((field) => field.toString() === name) + 1] ?? Buffer.alloc(0);
+      const events = decodeEvents(value('events'), value('visitIds'));
+      expect(value('v').toString()).toBe('1');
+      expect(Number(value('n'))).toBe(events.length);
+      entries.push(events);
+    }
+  }
+  return entries;
+}
+
+const storedIds = async (redis: Redis): Promise<string[]> =>
+  (await storedEntries(redis)).flat().map((event) => event.eventId);
+
+describe('the event log', () => {
+  let database: Awaited<ReturnType<typeof createRedisDatabase>>;
+  let redis: Redis;
+  let log: EventLog;
+
+  beforeAll(async () => {
+    database = await createRedisDatabase();
+    redis = await connectProducer(database.url);
+    log = createEventLog({ redis, partitions });
+  });
+  beforeEach(() => redis.flushdb());
+  afterAll(async () => {
+    redis.disconnect();
+    await database.drop();
+  });
+
+  test('keeps every event with the visit that the sender was told', async () => {
+    const placements = Array.from({ length: 20 }, () => placement({ websiteId: randomUUID() }));
+    const result = await log.append({ placements });
+    const stored = (await storedEntries(redis)).flat().sort((a, b) => (a.eventId < b.eventId ? -1 : 1));
+    expect(result).toEqual({ ok: true, visitIds: stored.map((event) => event.visitId) });
+    expect(stored).toEqual(placements.map(({ event }, i) => ({ ...event, visitId: stored[i]?.visitId })));
+  });
+
+  test('makes one entry for each partition of all that comes in one turn of the event loop', async () => {
+    const websites = Array.from({ length: 12 }, () => randomUUID());
+    await Promise.all(websites.map((websiteId) => log.append({ placements: [placement({ websiteId })] })));
+    const entries = await storedEntries(redis);
+    expect(entries.flat()).toHaveLength(12);
+    expect(entries.length).toBeLessThanOrEqual(partitions);
+  });
+
+  test('keeps the events of a website in one partition', async () => {
+    const websiteId = randomUUID();
+    for (let i = 0; i < 3; i++) await log.append({ placements: [placement({ websiteId })] });
+    const lengths = await Promise.all([0, 1, 2].map((partition) => redis.xlen(eventsKey(partition))));
+    expect(lengths.sort()).toEqual([0, 0, 3]);
+  });
+
+  test('cuts a large request into entries of at most 500 events', async () => {
+    const placements = Array.from({ length: 1_000 }, () => placement());
+    const result = await log.append({ placements });
+    const entries = await storedEntries(redis);
+    expect(entries.map((events) => events.length)).toEqual([500, 500]);
+    const visitOf = new Map(entries.flat().map((event) => [event.eventId, event.visitId]));
+    expect(result).toEqual({ ok: true, visitIds: placements.map(({ event }) => visitOf.get(event.eventId)) });
+  });
+
+  test('cuts a request into entries of about a mebibyte', async () => {
+    const placements = Array.from({ length: 30 }, () =>
+      placement({ data: JSON.stringify({ text: 'x'.repeat(100_000) }) }),
+    );
+    await log.append({ placements });
+    expect((await storedEntries(redis)).map((events) => events.length)).toEqual([10, 10, 10]);
+  });
+
+  test('appends after Redis has lost its scripts', async () => {
+    await log.append({ placements: [placement()] });
+    await redis.script('FLUSH');
+    await log.append({ placements: [placement()] });
+    expect(await storedIds(redis)).toHaveLength(2);
+  });
+
+  describe('an idempotency key', () => {
+    const append = (
+      changes: Partial<NonNullable<Append['idempotency']>> = {},
+      placements = [placement(), placement()],
+    ) =>
+      ({
+        placements,
+        idempotency: { key: 'send:w:k', bodyHash: 'hash-1', draft: 'draft-1', ...changes },
+      }) satisfies Append;
+
+    test('makes a repeated request store nothing and get the first answer', async () => {
+      const first = await log.append(append());
+      const again = await log.append(append({ draft: 'draft-2' }));
+      expect(again).toEqual({ ...first, replayOf: 'draft-1' });
+      expect(await storedIds(redis)).toHaveLength(2);
+    });
+
+    test('gives the first answer in the order of the first request, whatever the time order was', async () => {
+      const placements = [3, 1, 2].map((hour) => placement({ createdAtMs: Date.parse(`2026-06-10T0${hour}:00:00Z`) }));
+      const first = await log.append(append({}, placements));
+      expect(await log.append(append({}, placements))).toEqual({ ...first, replayOf: 'draft-1' });
+    });
+
+    test('makes ten repetitions at once store one', async () => {
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => log.append(append({ draft: `draft-${i}` }))),
+      );
+      expect(results.filter((result) => result.ok && result.replayOf === undefined)).toHaveLength(1);
+      expect(results.filter((result) => result.ok && result.replayOf === 'draft-0')).toHaveLength(9);
+      expect(await storedIds(redis)).toHaveLength(2);
+    });
+
+    test('is refused with another body', async () => {
+      await log.append(append());
+      const other = await log.append(append({ bodyHash: 'hash-2' }));
+      expect(other).toEqual({ ok: false, reason: 'idempotency-key-reused' });
+      expect(await storedIds(redis)).toHaveLength(2);
+    });
+
+    test('does not stand for another key', async () => {
+      const results = await Promise.all([log.append(append()), log.append(append({ key: 'batch:w:k' }))]);
+      expect(results.map((result) => result.ok && result.replayOf)).toEqual([undefined, undefined]);
+      expect(await storedIds(redis)).toHaveLength(4);
+    });
+
+    test('is remembered for 24 hours, also for a request that stores nothing', async () => {
+      expect(await log.append(append({}, []))).toEqual({ ok: true, visitIds: [] });
+      expect(await log.append(append({}, []))).toEqual({ ok: true, visitIds: [], replayOf: 'draft-1' });
+      const [key = ''] = await redis.keys('idempotency:*');
+      const remainingMs = await redis.pttl(key);
+      expect(remainingMs).toBeGreaterThan(23 * 3_600_000);
+      expect(remainingMs).toBeLessThanOrEqual(24 * 3_600_000);
+    });
+
+    test('does not touch the other requests of the same turn', async () => {
+      await log.append(append());
+      const [plain, repeated] = await Promise.all([log.append({ placements: [placement()] }), log.append(append())]);
+      expect(plain).toEqual({ ok: true, visitIds: [expect.any(String)] });
+      expect(repeated).toMatchObject({ replayOf: 'draft-1' });
+      expect(await storedIds(redis)).toHaveLength(3);
+    });
+  });
+});
+
+describe('an append is rejected, and nothing of it is stored,', () => {
+  let server: OwnRedis;
+  let redis: Redis;
+  let log: EventLog;
+
+  beforeAll(async () => {
+    server = await startOwnRedis({ appendfsync: 'always' });
+    redis = await connectProducer(server.url);
+    log = createEventLog({ redis, partitions });
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.remove();
+  });
+
+  const untilAppended = async (): Promise<string> => {
+    for (;;) {
+      const one = placement();
+      const result = await log.append({ placements: [one] }).catch(() => null);
+      if (result) return one.event.eventId;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  test('while Redis is full; what was there stays', async () => {
+    const kept = await untilAppended();
+    await redis.config('SET', 'maxmemory', '1mb');
+    await expect(log.append({ placements: [placement(), placement({ websiteId: randomUUID() })] })).rejects.toThrow();
+    const idempotency = { key: 'k', bodyHash: 'h', draft: 'd' };
+    await expect(log.append({ placements: [placement()], idempotency })).rejects.toThrow();
+    expect(await storedIds(redis)).toEqual([kept]);
+    expect(await redis.keys('idempotency:*')).toEqual([]);
+    await redis.config('SET', 'maxmemory', '0');
+    await untilAppended();
+  });
+
+  test('while Redis is stopped: at once, and it appends again when Redis is back', async () => {
+    await server.kill();
+    await expect.poll(() => redis.status).not.toBe('ready');
+    const results = await Promise.allSettled(
+      Array.from({ length: 1_000 }, () => log.append({ placements: [placement()] })),
+    );
+    expect(results.every((result) => result.status === 'rejected')).toBe(true);
+    await server.start();
+    const appended = await untilAppended();
+    expect(await storedIds(redis)).toContain(appended);
+  });
+
+  test('when Redis hangs: also after it goes on', async () => {
+    const before = await untilAppended();
+    server.signal('SIGSTOP');
+    const placements = Array.from({ length: 2_000 }, () => placement());
+    const results = await Promise.allSettled(placements.map((one) => log.append({ placements: [one] })));
+    server.signal('SIGCONT');
+    expect(results.every((result) => result.status === 'rejected')).toBe(true);
+    const after = await untilAppended();
+    const refused = new Set(placements.map(({ event }) => event.eventId));
+    const stored = await storedIds(redis);
+    expect(stored.filter((id) => refused.has(id))).toEqual([]);
+    expect(stored).toEqual(expect.arrayContaining([before, after]));
+  });
+});

@@ -1,0 +1,138 @@
+import type { Redis } from 'ioredis';
+import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
+import { appendScript } from './append-script.ts';
+import type { PendingEvent } from './collected-event.ts';
+import { createRedisClock } from './redis-clock.ts';
+import { createRedisScript } from './redis-script.ts';
+
+/** What a valid cache token says of a session: its visit and the time of its last event. */
+export type VisitHint = { visitId: string; lastAtMs: number };
+
+/** An event and what the event log needs to place it in a visit (decisions 5.7). */
+export type Placement = {
+  event: PendingEvent;
+  /** UUIDv7 whose time is the event's time: the visit's id if the event opens one. */
+  candidateVisitId: string;
+  /** From a valid cache token of the same session: gives back a visit that the log no longer remembers. */
+  hint?: VisitHint;
+  /** From a valid cache token of a session without id, when this event brings an id: the id's session goes on in that visit. */
+  link?: VisitHint & { sessionId: string };
+};
+
+/** The events of one request: they are stored together or not at all. */
+export type Append = {
+  placements: readonly Placement[];
+  /**
+   * Of two appends with one key within 24 hours only the first is stored, and the second is told the first one's draft.
+   * `key`: names route, website and the client's key. `bodyHash`: hash of the request's body. `draft`: what the answer is made of.
+   */
+  idempotency?: { key: string; bodyHash: string; draft: string };
+};
+
+/**
+ * `visitIds`: for each placement, in order. `replayOf`: the draft of the first append with this key; nothing was stored this
+ * time, and the visit ids are the first one's.
+ */
+export type AppendResult =
+  | { ok: true; visitIds: string[]; replayOf?: string }
+  | { ok: false; reason: 'idempotency-key-reused' };
+
+export type EventLog = {
+  /**
+   * Resolves when the events are in the log. Rejects when they are not known to be: Redis is away, full or slow. What was
+   * rejected because of slowness is not stored later.
+   */
+  append(append: Append): Promise<AppendResult>;
+};
+
+const callsInFlightMax = 2;
+
+/**
+ * The producer's end of the event log. All appends of one turn of the event loop, and those that come while two calls are on
+ * their way, travel in one call.
+ * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
+ * in time breaks it. `now`: the collector's clock, ms since 1970. `appendMaxWaitMs`: an append is settled after this time; less
+ * than the connection's command timeout.
+ */
+export function createEventLog({
+  redis,
+  partitions,
+  now = Date.now,
+  appendMaxWaitMs = 800,
+}: {
+  redis: Redis;
+  partitions: number;
+  now?: () => number;
+  appendMaxWaitMs?: number;
+}): EventLog {
+  const runScript = createRedisScript(redis, appendScript);
+  const clock = createRedisClock(redis);
+  const waiting: AppendCall[] = [];
+  const inFlight = new Set<AppendCall>();
+  let isFlushPlanned = false;
+
+  function flush(): void {
+    isFlushPlanned = false;
+    while (inFlight.size < callsInFlightMax) {
+      const call = waiting.shift();
+      if (!call) return;
+      inFlight.add(call);
+      void send(call).finally(() => {
+        inFlight.delete(call);
+        flush();
+      });
+    }
+  }
+
+  async function send(call: AppendCall): Promise<void> {
+    try {
+      const deadline = await clock.at(call.openedAt + appendMaxWaitMs);
+      if (call.isSettled()) return;
+      const { keys, args } = call.command();
+      const [done, seconds, microseconds, answers] = toReply(await runScript(keys, [deadline, now(), ...args]));
+      clock.observe(seconds, microseconds);
+      if (!done) throw new Error('Redis came to the call after its deadline');
+      call.settle(answers);
+    } catch (error) {
+      call.fail(new Error('The event log did not take the events', { cause: error }));
+    }
+  }
+
+  /**
+   * Redis refuses from now on what it has not done yet. A connection on which every call was given up may be dead, and keeps all
+   * that is written to it: the next one will show. Not before, as a call that is still in time would fail and yet be done.
+   */
+  function giveUp(call: AppendCall): void {
+    if (call.isSettled()) return;
+    call.fail(new Error('The event log did not answer in time'));
+    if (inFlight.size > 0 && [...inFlight].every((sent) => sent.isSettled())) redis.stream.destroy();
+  }
+
+  function openCall(): AppendCall {
+    const last = waiting.at(-1);
+    if (last && !last.isFull() && !last.isSettled()) return last;
+    const call = createAppendCall(partitions);
+    waiting.push(call);
+    // A busy process may see the timer before the answer that has already arrived: look for that first.
+    setTimeout(() => setImmediate(() => giveUp(call)), appendMaxWaitMs).unref();
+    return call;
+  }
+
+  return {
+    append(append) {
+      if (redis.status !== 'ready') return Promise.reject(new Error(`The event log is not reachable: ${redis.status}`));
+      return new Promise((resolve, reject) => {
+        openCall().add(append, { resolve, reject });
+        if (isFlushPlanned || inFlight.size >= callsInFlightMax) return;
+        isFlushPlanned = true;
+        setImmediate(flush);
+      });
+    },
+  };
+}
+
+/** The script's answer: whether it was done in time, Redis's clock, the answer to each unit. */
+function toReply(reply: unknown): [done: boolean, seconds: number, microseconds: number, answers: UnitAnswer[]] {
+  const [done, seconds, microseconds, answers = []] = reply as [number, Buffer, Buffer, UnitAnswer[]?];
+  return [done === 1, Number(seconds), Number(microseconds), answers];
+}

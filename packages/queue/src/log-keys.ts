@@ -1,0 +1,19 @@
+/**
+ * Keys of the event log in Redis. What is in braces is the hash tag: one partition's keys lie in one slot of a cluster.
+ * The append script derives the keys of visits from the key of the events: change both together.
+ */
+export function eventsKey(partition: number): string {
+  return `events:{${partition}}`;
+}
+
+/** Remembers the answer to one idempotent request. */
+export function idempotencyKey(partition: number, key: string): string {
+  return `idempotency:{${partition}}:${key}`;
+}
+
+/** Which partition holds a website's events (FNV-1a of its id's text). */
+export function partitionOf(websiteId: string, partitions: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < websiteId.length; i++) hash = Math.imul(hash ^ websiteId.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % partitions;
+}

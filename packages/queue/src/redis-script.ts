@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+export type RedisScript = (keys: readonly string[], args: readonly (string | number | Buffer)[]) => Promise<unknown>;
+
+/** A Lua script, sent as its hash; its text only when Redis does not know it (nothing was executed then). Texts in answers are Buffers. */
+export function createRedisScript(redis: Redis, lua: string): RedisScript {
+  const hash = createHash('sha1').update(lua).digest('hex');
+  return async (keys, args) => {
+    try {
+      return await redis.callBuffer('EVALSHA', hash, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return await redis.callBuffer('EVAL', lua, keys.length, ...keys, ...args);
+    }
+  };
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { choosePort } from '@meridian/embedded/ports';
+import { resolveRedisExecutable } from '@meridian/embedded/redis-executable';
+import { Redis } from 'ioredis';
+
+/** A connection as a collector has it: fails fast and never sends a command again. */
+export async function connectProducer(url: string): Promise<Redis> {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 1_000,
+    retryStrategy: () => 50,
+    lazyConnect: true,
+  });
+  redis.on('error', () => {}); // the tests look at what becomes of the commands
+  await redis.connect();
+  return redis;
+}
+
+/** A Redis process that one test may stop, kill and start again. */
+export type OwnRedis = {
+  url: string;
+  signal(signal: NodeJS.Signals): void;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  remove(): Promise<void>;
+};
+
+export async function startOwnRedis(settings: Record<string, string> = {}): Promise<OwnRedis> {
+  const executable = await resolveRedisExecutable(() => {});
+  const directory = await mkdtemp(join(tmpdir(), 'meridian-redis-'));
+  const port = await choosePort(undefined);
+  const all = { port: String(port), bind: '127.0.0.1', dir: directory, appendonly: 'yes', save: '', ...settings };
+  let server: ChildProcess;
+
+  async function start(): Promise<void> {
+    server = spawn(
+      executable,
+      Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]),
+      { stdio: 'ignore' },
+    );
+    const redis = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null });
+    redis.on('error', () => {}); // not up yet
+    await redis.ping();
+    redis.disconnect();
+  }
+  async function kill(): Promise<void> {
+    const exited = once(server, 'exit');
+    server.kill('SIGKILL');
+    await exited;
+  }
+
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    signal: (signal) => void server.kill(signal),
+    start,
+    kill,
+    async remove() {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
