@@ -1,13 +1,23 @@
 import { Hono } from 'hono';
+import { authenticate } from './auth/authenticate.ts';
 import { answerError } from './http/answer-error.ts';
 import { answerHeaders } from './http/answer-headers.ts';
+import { rateLimit } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { requestLog } from './http/request-log.ts';
 import { routedPath } from './http/routed-path.ts';
 import { unknownRoute } from './http/unknown-route.ts';
 import type { QueryDeps, QueryEnv } from './query-env.ts';
+import { adminRoutes } from './routes/admin.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
 import { healthRoutes } from './routes/health.ts';
 import { heartbeatRoutes } from './routes/heartbeat.ts';
+import { loginRoutes } from './routes/login.ts';
+import { meRoutes } from './routes/me.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { userRoutes } from './routes/users.ts';
+import { websiteRoutes } from './routes/website.ts';
+import { websitesRoutes } from './routes/websites.ts';
 
 /**
  * The whole query API. Routes are written without a prefix; they answer under /api, /v1 and /v1/<region>.
@@ -19,17 +29,25 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   app.onError(answerError(deps.logger));
   app.notFound(unknownRoute(app));
   app.route('/', healthRoutes(deps));
-  app.route('/api', publicRoutes());
-  app.route('/api', callerRoutes());
+  app.route('/api', publicRoutes(deps));
+  app.route('/api', callerRoutes(deps));
   return app;
 }
 
 /** Routes that need no credential. */
-function publicRoutes(): Hono<QueryEnv> {
-  return new Hono<QueryEnv>().route('/', heartbeatRoutes());
+function publicRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  return new Hono<QueryEnv>().route('/', heartbeatRoutes()).route('/', loginRoutes(deps));
 }
 
 /** Routes behind authentication and the rate limit. */
-function callerRoutes(): Hono<QueryEnv> {
-  return new Hono<QueryEnv>();
+function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  return new Hono<QueryEnv>()
+    .use(authenticate(deps), rateLimit(deps))
+    .route('/', sessionRoutes(deps))
+    .route('/', meRoutes(deps))
+    .route('/', apiKeyRoutes(deps))
+    .route('/', userRoutes(deps))
+    .route('/', adminRoutes(deps))
+    .route('/', websitesRoutes(deps))
+    .route('/', websiteRoutes(deps));
 }

@@ -8,10 +8,13 @@ import { createSessionTokens } from '../auth/session-token.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
-/** POST /auth/login: a session token for a name and a password. Needs no credential; does not exist on cloud. */
+/** POST /auth/login: a session token for a name and a password. Needs no credential. On cloud nothing of /auth exists. */
 export function loginRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const routes = new Hono<QueryEnv>();
-  if (deps.config.mode === 'cloud') return routes;
+  if (deps.config.mode === 'cloud')
+    return routes.all('/auth/*', () => {
+      throw new ApiError('not-found', 'Not found');
+    });
   const tokens = createSessionTokens(deps.config.appSecret);
   return routes.post('/auth/login', async (c) => {
     const body = await readJson(c, LoginBody);

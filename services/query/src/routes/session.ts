@@ -4,11 +4,9 @@ import { Hono } from 'hono';
 import { toProfile, userOfCaller } from '../answers/user-record.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
-/** POST and GET /auth/verify, POST /auth/logout. They do not exist on cloud. */
-export function sessionRoutes({ registry, config }: QueryDeps): Hono<QueryEnv> {
-  const routes = new Hono<QueryEnv>();
-  if (config.mode === 'cloud') return routes;
-  return routes
+/** POST and GET /auth/verify, POST /auth/logout; not reached on cloud (login.ts). */
+export function sessionRoutes({ registry }: QueryDeps): Hono<QueryEnv> {
+  return new Hono<QueryEnv>()
     .on(['GET', 'POST'], '/auth/verify', async (c) => {
       const caller = c.get('caller');
       const teams = await registry.listTeamsOfUser(caller.userId);
