@@ -1,0 +1,104 @@
+import type { WebsiteRoute } from '@meridian/registry/rows';
+import { expect, test } from 'vitest';
+import { createWebsiteDirectory } from './website-directory.ts';
+
+const live: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
+
+/** A registry of one website, whose answers, clock and count of questions the test holds. */
+function setUp() {
+  const state = { route: live as WebsiteRoute | null, isAway: false, questions: 0, nowMs: 0 };
+  const directory = createWebsiteDirectory({
+    findWebsiteRoute: async () => {
+      state.questions++;
+      if (state.isAway) throw new Error('away');
+      return state.route;
+    },
+    now: () => state.nowMs,
+  });
+  return { state, directory };
+}
+
+/** Lets a refresh in the background come to its end. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a website is asked for once, also by many events at once', async () => {
+  const { state, directory } = setUp();
+  const first = await Promise.all([directory.find('w'), directory.find('w'), directory.find('w')]);
+  expect(first).toEqual([{ region: 'us' }, { region: 'us' }, { region: 'us' }]);
+  expect(directory.find('w')).toEqual({ region: 'us' });
+  expect(state.questions).toBe(1);
+});
+
+test('a known website is answered at once after a minute too, and refreshed in the background', async () => {
+  const { state, directory } = setUp();
+  await directory.find('w');
+  state.nowMs = 60_000;
+  state.route = { ...live, deleted: true };
+  expect(directory.find('w')).toEqual({ region: 'us' });
+  await settled();
+  expect(await directory.find('w')).toBeNull();
+});
+
+test('known websites outlive an outage of the registry, and unknown ones are not taken for invalid', async () => {
+  const { state, directory } = setUp();
+  await directory.find('w');
+  state.isAway = true;
+  for (const hours of [1, 2, 48]) {
+    state.nowMs = hours * 3_600_000;
+    expect(directory.find('w')).toEqual({ region: 'us' });
+    await settled();
+  }
+  await expect(directory.find('other')).rejects.toThrow('away');
+  state.isAway = false;
+  expect(await directory.find('other')).toEqual({ region: 'us' });
+});
+
+test('while the registry is away it is not asked for every event', async () => {
+  const { state, directory } = setUp();
+  await directory.find('w');
+  state.isAway = true;
+  state.nowMs = 60_000;
+  for (let i = 0; i < 100; i++) {
+    directory.find('w');
+    await settled();
+  }
+  expect(state.questions).toBe(2);
+});
+
+test('an unknown website is remembered for a second at most, a deleted one is unknown', async () => {
+  const { state, directory } = setUp();
+  state.route = null;
+  expect(await directory.find('w')).toBeNull();
+  expect(directory.find('w')).toBeNull();
+  state.route = live;
+  state.nowMs = 1_000;
+  expect(await directory.find('w')).toEqual({ region: 'us' });
+  directory.forget('w');
+  state.route = { ...live, deleted: true };
+  expect(await directory.find('w')).toBeNull();
+});
+
+test('news of a change counts at once, also for what is being looked up at that moment', async () => {
+  const { state, directory } = setUp();
+  await directory.find('w');
+  state.route = null;
+  directory.forget('w');
+  expect(await directory.find('w')).toBeNull();
+
+  directory.forget('w');
+  const askedBefore = directory.find('w');
+  state.route = live;
+  directory.forget('w');
+  await askedBefore;
+  expect(await directory.find('w')).toEqual({ region: 'us' });
+
+  state.route = null;
+  directory.forgetAll();
+  expect(await directory.find('w')).toBeNull();
+});
+
+test('made-up ids cannot pile up lookups without end', async () => {
+  const directory = createWebsiteDirectory({ findWebsiteRoute: () => new Promise(() => {}) });
+  for (let i = 0; i < 1_000; i++) directory.find(`w${i}`);
+  await expect(directory.find('one more')).rejects.toThrow('Too many');
+});

@@ -1,0 +1,92 @@
+import type { WebsiteRoute } from '@meridian/registry/rows';
+import { Lru } from './lru.ts';
+
+/** A website that takes events. */
+export type KnownWebsite = { region: string };
+
+/**
+ * Which websites take events, answered from memory. A known website is asked about again in the background once a minute,
+ * so no event waits for that, and collection goes on while the registry is away; changes arrive by `forget`.
+ */
+export type WebsiteDirectory = {
+  /** Null for an unknown or deleted website. Only the first event of a website waits; rejects when the registry is away. */
+  find(websiteId: string): KnownWebsite | null | Promise<KnownWebsite | null>;
+  forget(websiteId: string): void;
+  /** After changes may have been missed. */
+  forgetAll(): void;
+};
+
+type Entry = { website: KnownWebsite; refreshAtMs: number };
+
+const rememberedWebsites = 50_000;
+const rememberedUnknown = 10_000;
+const refreshAfterMs = 60_000;
+const refreshRetryMs = 5_000;
+/** Short, so that a website that is created now takes events now, even if the news of it is lost. */
+const unknownLifeMs = 1_000;
+/** More are refused, so that made-up ids cannot pile up work for the registry. */
+const lookupsMax = 1_000;
+
+export function createWebsiteDirectory(options: {
+  findWebsiteRoute(websiteId: string): Promise<WebsiteRoute | null>;
+  /** Unix ms. */
+  now?: () => number;
+}): WebsiteDirectory {
+  const { findWebsiteRoute, now = Date.now } = options;
+  const known = new Lru<string, Entry>(rememberedWebsites);
+  const unknownUntilMs = new Lru<string, number>(rememberedUnknown);
+  const lookups = new Map<string, Promise<KnownWebsite | null>>();
+
+  function lookUp(websiteId: string): Promise<KnownWebsite | null> {
+    const running = lookups.get(websiteId);
+    if (running) return running;
+    if (lookups.size >= lookupsMax) return Promise.reject(new Error('Too many websites are being looked up'));
+    const lookup = findWebsiteRoute(websiteId)
+      .then((route) => {
+        const website = route && !route.deleted ? { region: route.region } : null;
+        // What was asked before the website changed is not remembered.
+        if (lookups.get(websiteId) === lookup) remember(websiteId, website);
+        return website;
+      })
+      .finally(() => {
+        if (lookups.get(websiteId) === lookup) lookups.delete(websiteId);
+      });
+    lookups.set(websiteId, lookup);
+    return lookup;
+  }
+
+  function remember(websiteId: string, website: KnownWebsite | null): void {
+    if (website) {
+      known.set(websiteId, { website, refreshAtMs: now() + refreshAfterMs });
+      return;
+    }
+    known.delete(websiteId);
+    unknownUntilMs.set(websiteId, now() + unknownLifeMs);
+  }
+
+  return {
+    find(websiteId) {
+      const entry = known.get(websiteId);
+      if (!entry) {
+        const untilMs = unknownUntilMs.get(websiteId);
+        return untilMs !== undefined && now() < untilMs ? null : lookUp(websiteId);
+      }
+      if (now() >= entry.refreshAtMs) {
+        entry.refreshAtMs = now() + refreshRetryMs;
+        // A registry that is away changes nothing: the entry stays and is tried again.
+        lookUp(websiteId).catch(() => {});
+      }
+      return entry.website;
+    },
+    forget(websiteId) {
+      known.delete(websiteId);
+      unknownUntilMs.delete(websiteId);
+      lookups.delete(websiteId);
+    },
+    forgetAll() {
+      known.clear();
+      unknownUntilMs.clear();
+      lookups.clear();
+    },
+  };
+}
