@@ -8,14 +8,21 @@ export type Account = { uid: number; gid: number } | null;
 export function resolveAccount(): Account {
   if (process.getuid?.() !== 0) return null;
   const nobody = readFileSync('/etc/passwd', 'utf8').match(/^nobody:[^:]*:(\d+):(\d+):/m);
-  if (!nobody) throw new Error('Run as another user than root: the system has no account "nobody" for the stores.');
+  if (!nobody) throw new Error('Start as another user than root: the system has no account "nobody" for the stores.');
   return { uid: Number(nobody[1]), gid: Number(nobody[2]) };
 }
 
-/** A program to start. `directory` is its working directory and holds its data. */
-export type Command = { file: string; args: string[]; directory: string };
+/** A program to start. */
+export type Command = {
+  file: string;
+  args: string[];
+  /** Its working directory, which holds its data. */
+  directory: string;
+  /** Files that it must be able to read, besides those in its directory. */
+  reads: string[];
+};
 
-/** What child_process.spawn needs to run the command under an account. */
+/** The command as node:child_process takes it. */
 export type SpawnPlan = {
   file: string;
   args: string[];
@@ -24,35 +31,35 @@ export type SpawnPlan = {
 
 /**
  * How to run the command under the account, also where program or data lie below a directory that is closed to it (a checkout in
- * /root): then the process keeps, of all rights of root, only the one to pass closed directories.
+ * /root): then the process keeps, of all rights of root, only the one to pass what is closed.
  */
-export function planSpawn({ file, args, directory }: Command, account: Account): SpawnPlan {
+export function planSpawn(command: Command, account: Account): SpawnPlan {
+  const { file, args, directory } = command;
   // Nothing of this process's environment: PGDATA, NODE_OPTIONS and the like would reach the stores.
   const options = { cwd: directory, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
   if (!account) return { file, args, options };
-  if (isReachable(file, directory, account)) return { file, args, options: { ...options, ...account } };
-  const rights = [
+  if (isReachable(command, account)) return { file, args, options: { ...options, ...account } };
+
+  const setpriv = [
     `--reuid=${account.uid}`,
     `--regid=${account.gid}`,
     '--clear-groups',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
-    // Trap: access(2) ignores the capability of a process whose real user is not root, and PostgreSQL calls it on itself.
+    // Trap: access(2), which PostgreSQL asks about itself, ignores the capability of a process whose real user is not root.
     '--securebits=+no_setuid_fixup',
   ];
-  if (spawnSync('setpriv', [...rights, 'true']).status !== 0) {
+  if (spawnSync('setpriv', [...setpriv, 'true']).status !== 0) {
     throw new Error(
-      `${file} and ${directory} must be open to the account with uid ${account.uid}, since PostgreSQL does not run as root. ` +
-        'Set DATA_DIR to a directory that others may enter (mode 0755 all the way up), or start as another user than root.',
+      `${directory} or ${file} is closed to the account with uid ${account.uid}, and PostgreSQL does not run as root. ` +
+        'Set DATA_DIR to a directory that everybody may enter, or start as another user than root.',
     );
   }
-  return { file: 'setpriv', args: [...rights, file, ...args], options };
+  return { file: 'setpriv', args: [...setpriv, file, ...args], options };
 }
 
-function isReachable(file: string, directory: string, account: { uid: number; gid: number }): boolean {
-  const probe = spawnSync('/bin/sh', ['-c', 'test -x "$1" && test -w "$2"', 'sh', file, directory], {
-    cwd: '/',
-    ...account,
-  });
-  return probe.status === 0;
+function isReachable({ file, directory, reads }: Command, account: { uid: number; gid: number }): boolean {
+  const script = 'test -x "$1" && test -w "$2" && shift 2 && for file; do test -r "$file" || exit 1; done';
+  const args = ['-c', script, 'sh', file, directory, ...reads];
+  return spawnSync('/bin/sh', args, { cwd: '/', ...account }).status === 0;
 }

@@ -3,15 +3,18 @@
 //   node clickhouse-engine.mjs <data directory> <port> <config file>
 //
 // Plain JavaScript, so that the process starts without a TypeScript loader. It serves on 127.0.0.1 until it is killed or until
-// its standard input ends, which is when its parent has died. SIGKILL is the way to stop it: an orderly end takes seven seconds
-// and saves nothing, since what ClickHouse acknowledged is in its files.
+// its standard input ends, which is when its parent has died. Then it dies at once: an orderly end takes seven seconds and saves
+// nothing, since what ClickHouse acknowledged is in its files.
 import { libchdbPath } from 'chdb/libchdb';
 import { DataType, load, open } from 'ffi-rs';
 
 const [directory, port, configFile] = process.argv.slice(2);
 
-process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL'));
-process.stdin.on('error', () => process.kill(process.pid, 'SIGKILL'));
+const die = () => process.kill(process.pid, 'SIGKILL');
+process.on('SIGINT', die);
+process.on('SIGTERM', die);
+process.stdin.on('end', die);
+process.stdin.on('error', die);
 process.stdin.resume();
 
 // The library's command line is the one of clickhouse-local, which is told by a query to listen. It serves for as long as its

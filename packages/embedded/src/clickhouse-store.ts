@@ -1,38 +1,57 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { StartedStore, StoreHost } from './store-host.ts';
+import { libchdbPath } from 'chdb/libchdb';
+import { type StoreHost, storeUser } from './store-host.ts';
 
 const engineFile = fileURLToPath(new URL('./clickhouse-engine.mjs', import.meta.url));
 
-/** Server settings for a machine that ClickHouse shares with everything else. Sizes in bytes. */
-const config = `<clickhouse>
-  <max_server_memory_usage_to_ram_ratio>0.5</max_server_memory_usage_to_ram_ratio>
-  <mark_cache_size>134217728</mark_cache_size>
-  <index_mark_cache_size>67108864</index_mark_cache_size>
-  <primary_index_cache_size>134217728</primary_index_cache_size>
-</clickhouse>
-`;
-
-/** Starts ClickHouse. It has neither users nor passwords and listens on 127.0.0.1 only. */
-export async function startClickHouse(host: StoreHost): Promise<StartedStore> {
+/** Starts ClickHouse on 127.0.0.1 and returns its address. */
+export function startClickHouse(host: StoreHost): Promise<string> {
   return host.withProgress('clickhouse', async () => {
     const directory = host.makeDirectory('clickhouse');
-    const configFile = join(host.dataDir, 'run', 'clickhouse.xml');
-    writeFileSync(configFile, config);
-    const { port, stop } = await host.start('clickhouse', {
-      stopSignal: 'SIGKILL', // as good as any, see clickhouse-engine.mjs
+    const configFile = host.writeFile(directory, 'meridian.xml', config(host.password));
+    const urlOf = (port: number) => `http://${storeUser}:${host.password}@127.0.0.1:${port}`;
+    const port = await host.start('clickhouse', {
       command: (port) => ({
         file: process.execPath,
         args: [engineFile, directory, String(port), configFile],
         directory,
+        reads: [engineFile, libchdbPath()],
       }),
-      probe: (port) => runClickHouse(`http://127.0.0.1:${port}`, 'SELECT 1'),
+      probe: (port) => runClickHouse(urlOf(port), 'SELECT 1'),
     });
-    const origin = `http://127.0.0.1:${port}`;
-    await createClickHouseDatabase(origin, 'meridian');
-    return { url: `${origin}/meridian`, stop };
+    await createClickHouseDatabase(urlOf(port), storeUser);
+    return `${urlOf(port)}/${storeUser}`;
   });
+}
+
+/**
+ * Settings and users for a machine that ClickHouse shares with everything else. Sizes in bytes. The engine's own session is the one of
+ * the user `default`, which therefore cannot have a password and has no other rights than that session needs.
+ */
+function config(password: string): string {
+  const passwordHash = createHash('sha256').update(password).digest('hex');
+  return `<clickhouse>
+  <users_config>meridian.xml</users_config>
+  <profiles><default/></profiles>
+  <users>
+    <default>
+      <no_password/>
+      <grants><query>GRANT SYSTEM LISTEN ON *.*</query><query>GRANT SELECT ON system.numbers</query></grants>
+    </default>
+    <${storeUser}><password_sha256_hex>${passwordHash}</password_sha256_hex></${storeUser}>
+  </users>
+  <max_server_memory_usage_to_ram_ratio>0.5</max_server_memory_usage_to_ram_ratio>
+  <mark_cache_size>134217728</mark_cache_size>
+  <index_mark_cache_size>67108864</index_mark_cache_size>
+  <primary_index_cache_size>134217728</primary_index_cache_size>
+  <!-- An acknowledged insert is on the disk, as in the other two stores. -->
+  <merge_tree>
+    <fsync_after_insert>1</fsync_after_insert>
+    <fsync_part_directory>1</fsync_part_directory>
+  </merge_tree>
+</clickhouse>
+`;
 }
 
 /**

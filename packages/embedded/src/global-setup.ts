@@ -1,33 +1,36 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Stores, startStores } from './stores.ts';
-import { startTestcontainersStores } from './testcontainers-stores.ts';
+import { removeStores, type Stores, startStores } from './stores.ts';
+import { type GivenStores, startTestcontainersStores } from './testcontainers-stores.ts';
 
-/** Enough for every test file of many runs on the same server. */
-const redisDatabases = 2_000;
+const dataDirPrefix = 'meridian-test-';
 
 /**
- * vitest's global setup: real stores for one run. Given by DATABASE_URL, CLICKHOUSE_URL and REDIS_URL; each one that is not given is
- * started here, in Docker with STORES=testcontainers. Rejects, and with it fails the run, when there are none.
+ * vitest's global setup: real stores for one run. DATABASE_URL, CLICKHOUSE_URL and REDIS_URL each give one; those that are not given
+ * are started, in Docker with STORES=testcontainers. Rejects, and with it fails the run, when that is not possible.
  */
 export default async function setup(): Promise<() => Promise<void>> {
-  const stores =
-    process.env.STORES === 'testcontainers' ? await startTestcontainersStores(redisDatabases) : await embedded();
+  const given = {
+    databaseUrl: process.env.DATABASE_URL || undefined,
+    clickhouseUrl: process.env.CLICKHOUSE_URL || undefined,
+    redisUrl: process.env.REDIS_URL || undefined,
+  };
+  const start = process.env.STORES === 'testcontainers' ? startTestcontainersStores : startEmbedded;
+  const stores = await start(given);
   process.env.TEST_DATABASE_URL = stores.databaseUrl;
   process.env.TEST_CLICKHOUSE_URL = stores.clickhouseUrl;
   process.env.TEST_REDIS_URL = stores.redisUrl;
   return stores.stop;
 }
 
-async function embedded(): Promise<Stores> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
+async function startEmbedded(given: GivenStores): Promise<Stores> {
+  await removeAbandonedStores();
+  const dataDir = mkdtempSync(join(tmpdir(), dataDirPrefix));
+  chmodSync(dataDir, 0o755);
   const stores = await startStores({
     dataDir,
-    databaseUrl: process.env.DATABASE_URL,
-    clickhouseUrl: process.env.CLICKHOUSE_URL,
-    redisUrl: process.env.REDIS_URL,
-    redisDatabases,
+    ...given,
     onProgress: console.log,
     log: console.error,
   });
@@ -35,7 +38,17 @@ async function embedded(): Promise<Stores> {
     ...stores,
     async stop() {
       await stores.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      await removeStores(dataDir);
     },
   };
+}
+
+/** A run that was killed could not remove its stores. */
+async function removeAbandonedStores(): Promise<void> {
+  const abandoned = readdirSync(tmpdir())
+    .filter((name) => name.startsWith(dataDirPrefix))
+    .map((name) => join(tmpdir(), name))
+    .filter((dataDir) => existsSync(join(dataDir, 'lock'))); // one without is just being made
+  // Those that are in use or belong to somebody else cannot be removed and shall not.
+  await Promise.allSettled(abandoned.map(removeStores));
 }

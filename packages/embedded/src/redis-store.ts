@@ -1,47 +1,55 @@
 import { totalmem } from 'node:os';
 import { Redis } from 'ioredis';
 import { resolveRedisExecutable } from './redis-executable.ts';
-import type { StartedStore, StoreHost } from './store-host.ts';
+import type { StoreHost } from './store-host.ts';
+
+/** The product uses one; tests use one per test file, and several runs share a server. They cost next to nothing. */
+export const logicalDatabases = 2_000;
 
 /** Share of the machine's memory that Redis may fill before it refuses writes. */
 const memoryShare = 0.25;
 
 /**
- * Starts Redis. Every write is on the disk before it is acknowledged, and nothing is ever evicted.
- * @param databases number of logical databases
+ * Starts Redis on 127.0.0.1 and returns its address. Every write is on the disk before it is acknowledged, and nothing is ever evicted.
  */
-export async function startRedis(host: StoreHost, databases: number): Promise<StartedStore> {
+export async function startRedis(host: StoreHost): Promise<string> {
   const executable = await resolveRedisExecutable(host.onProgress);
   return host.withProgress('redis', async () => {
     const directory = host.makeDirectory('redis');
-    const { port, stop } = await host.start('redis', {
-      stopSignal: 'SIGTERM',
-      command: (port) => ({ file: executable, args: redisArguments(directory, port, databases), directory }),
-      probe: probeRedis,
+    const settings = {
+      bind: '127.0.0.1',
+      requirepass: host.password, // in a file, since everybody can read the arguments of a process
+      databases: logicalDatabases,
+      appendonly: 'yes',
+      appendfsync: 'always',
+      save: '""',
+      maxmemory: Math.floor(memoryMaxBytes() * memoryShare),
+      'maxmemory-policy': 'noeviction',
+    };
+    const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`);
+    const configFile = host.writeFile(directory, 'meridian.conf', lines.join(''));
+    const urlOf = (port: number) => `redis://:${host.password}@127.0.0.1:${port}`;
+    const port = await host.start('redis', {
+      command: (port) => ({
+        file: executable,
+        args: [configFile, '--port', String(port), '--dir', directory],
+        directory,
+        reads: [],
+      }),
+      probe: (port) => probe(urlOf(port)),
     });
-    return { url: `redis://127.0.0.1:${port}`, stop };
+    return urlOf(port);
   });
 }
 
-function redisArguments(directory: string, port: number, databases: number): string[] {
-  const settings = {
-    port,
-    bind: '127.0.0.1',
-    'protected-mode': 'yes',
-    dir: directory,
-    databases,
-    appendonly: 'yes',
-    appendfsync: 'always',
-    save: '',
-    maxmemory: Math.floor(totalmem() * memoryShare),
-    'maxmemory-policy': 'noeviction',
-  };
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+/** Memory of the machine or, where it is less, what the container may use. */
+function memoryMaxBytes(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
 /** Resolves when Redis has loaded its data and answers. */
-async function probeRedis(port: number): Promise<void> {
-  const redis = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: null, maxRetriesPerRequest: 0 });
+async function probe(url: string): Promise<void> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: null, maxRetriesPerRequest: 0 });
   redis.on('error', () => {}); // also told by the rejected promise
   try {
     await redis.connect();

@@ -1,16 +1,18 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, resolveAccount } from './account.ts';
+import { type Command, planSpawn, resolveAccount } from './account.ts';
 import { choosePort, isFree } from './ports.ts';
 import { endOrphan, startStoreProcess } from './store-process.ts';
 
 const progressAfterMs = 2_000;
 const startAttempts = 3;
 
-export type StoreName = 'postgres' | 'clickhouse' | 'redis';
-export const storeTitle = { postgres: 'PostgreSQL', clickhouse: 'ClickHouse', redis: 'Redis' } as const;
+/** User of the embedded PostgreSQL and ClickHouse, and name of the database in both. */
+export const storeUser = 'meridian';
 
-export type StartedStore = { url: string; stop(): Promise<void> };
+const titles = { postgres: 'PostgreSQL', clickhouse: 'ClickHouse', redis: 'Redis' } as const;
+export type StoreName = keyof typeof titles;
 
 type StoreHostOptions = {
   dataDir: string;
@@ -20,8 +22,7 @@ type StoreHostOptions = {
 };
 
 /** How to run one store, given its port. */
-export type StoreRecipe = {
-  stopSignal: NodeJS.Signals;
+type Recipe = {
   command(port: number): Command;
   /** Rejects as long as the store does not answer. */
   probe(port: number): Promise<unknown>;
@@ -29,61 +30,95 @@ export type StoreRecipe = {
 
 export type StoreHost = ReturnType<typeof createStoreHost>;
 
-/** What the three stores have in common: directories, account, ports, process ids, log files. Files: <dataDir>/{run,logs}/<store>.* */
+/** What the stores on one data directory have in common: account, password, directories, ports, process ids, log files. */
 export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOptions) {
   const account = resolveAccount();
-  for (const directory of ['run', 'logs']) mkdirSync(join(dataDir, directory), { recursive: true });
+  const runDirectory = join(dataDir, 'run');
+  const logDirectory = join(dataDir, 'logs');
+  for (const directory of [runDirectory, logDirectory]) mkdirSync(directory, { recursive: true });
+  const password = readPassword(join(dataDir, 'password'));
+  const running: { stop(): Promise<void> }[] = [];
 
-  /** A directory of the account that the stores run under. */
+  /** Gives a file or directory to the account that the stores run under. */
+  function handOver(path: string): string {
+    if (account) chownSync(path, account.uid, account.gid);
+    return path;
+  }
+
+  /** A directory of the data directory that belongs to the stores; made if absent. */
   function makeDirectory(name: string): string {
     const directory = join(dataDir, name);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (account) chownSync(directory, account.uid, account.gid);
-    return directory;
+    return handOver(directory);
   }
 
-  /** Runs the work and, if it takes long, says so. */
-  async function withProgress<T>(store: StoreName, work: () => Promise<T>): Promise<T> {
-    const timer = setTimeout(() => onProgress(`Preparing ${storeTitle[store]} …`), progressAfterMs);
+  /** A file with that content that belongs to the stores and that nobody else reads. */
+  function writeFile(directory: string, name: string, content: string): string {
+    const file = join(directory, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    return handOver(file);
+  }
+
+  /** Does the work and, if it takes long, says so. */
+  function withProgress<T>(store: StoreName, work: () => Promise<T>): Promise<T> {
+    const timer = setTimeout(() => onProgress(`Preparing ${titles[store]} …`), progressAfterMs);
     return work().finally(() => clearTimeout(timer));
   }
 
-  async function start(store: StoreName, recipe: StoreRecipe): Promise<{ port: number; stop(): Promise<void> }> {
-    const pidFile = join(dataDir, 'run', `${store}.pid`);
-    await endOrphan(pidFile, recipe.stopSignal);
-    const logFile = join(dataDir, 'logs', `${store}.log`);
+  /** Starts the store, keeps it running and returns its port. */
+  async function start(store: StoreName, recipe: Recipe): Promise<number> {
+    const logFile = join(logDirectory, `${store}.log`);
     if (existsSync(logFile)) renameSync(logFile, `${logFile}.previous`);
     for (let attempt = 1; ; attempt++) {
-      const port = await portOf(store);
+      const port = await findPort(store);
       const program = {
-        name: storeTitle[store],
-        command: recipe.command(port),
-        account,
-        stopSignal: recipe.stopSignal,
+        name: titles[store],
+        plan: planSpawn(recipe.command(port), account),
         probe: () => recipe.probe(port),
-        pidFile,
+        pidFile: join(runDirectory, `${store}.pid`),
         logFile,
       };
       try {
-        return { port, ...(await startStoreProcess(program, log)) };
+        running.push(await startStoreProcess(program, log));
+        return port;
       } catch (error) {
-        // Someone else may have taken the port since it was found free.
-        if (ports[store] || attempt === startAttempts || (await isFree(port))) throw error;
+        // Another process may have taken the port since it was found free.
+        if (attempt === startAttempts || (await isFree(port))) throw error;
       }
     }
   }
 
-  async function portOf(store: StoreName): Promise<number> {
+  async function findPort(store: StoreName): Promise<number> {
     const given = ports[store];
     if (given) {
       if (await isFree(given)) return given;
-      throw new Error(`Port ${given} for ${storeTitle[store]} is taken.`);
+      throw new Error(`Port ${given} for ${titles[store]} is taken.`);
     }
-    const file = join(dataDir, 'run', `${store}.port`);
+    const file = join(runDirectory, `${store}.port`);
     const port = await choosePort(existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined);
     writeFileSync(file, String(port));
     return port;
   }
 
-  return { dataDir, account, onProgress, makeDirectory, withProgress, start };
+  async function stopAll(): Promise<void> {
+    await Promise.all(running.splice(0).map((store) => store.stop()));
+  }
+
+  return { dataDir, account, password, onProgress, makeDirectory, writeFile, withProgress, start, stopAll };
+}
+
+/** Ends the stores of an earlier run on the data directory whose process was killed. */
+export async function endOrphans(dataDir: string): Promise<void> {
+  const directory = join(dataDir, 'run');
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  await Promise.all(names.filter((name) => name.endsWith('.pid')).map((name) => endOrphan(join(directory, name))));
+}
+
+/** Loopback is open to every user and every program of the machine, so that all three stores ask for a password. */
+function readPassword(file: string): string {
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, randomBytes(24).toString('base64url'), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+  return readFileSync(file, 'utf8');
 }

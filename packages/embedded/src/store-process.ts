@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Account, type Command, planSpawn } from './account.ts';
+import type { SpawnPlan } from './account.ts';
 import { findStartTime } from './process-identity.ts';
 
+/** The one signal that makes PostgreSQL, Redis and the ClickHouse process all end in order and without waiting for their clients. */
+const stopSignal = 'SIGINT';
 const readyTimeoutMs = 300_000;
 const stopTimeoutMs = 10_000;
 const restartDelaysMs = [100, 200, 500, 1_000, 2_000, 5_000];
@@ -12,12 +14,10 @@ const restartDelaysMs = [100, 200, 500, 1_000, 2_000, 5_000];
 /** One store, ready to be run. */
 export type StoreProgram = {
   name: string;
-  command: Command;
-  account: Account;
-  /** Signal that makes it end in an orderly way and quickly. */
-  stopSignal: NodeJS.Signals;
+  plan: SpawnPlan;
   /** Rejects as long as the store does not answer. */
   probe(): Promise<unknown>;
+  /** Where the process is noted, for `endOrphan` after this process was killed. */
   pidFile: string;
   logFile: string;
 };
@@ -30,45 +30,58 @@ export async function startStoreProcess(
   program: StoreProgram,
   log: (message: string) => void,
 ): Promise<{ stop(): Promise<void> }> {
-  let child = launch(program);
-  let isStopping = false;
-  try {
+  const logFd = openSync(program.logFile, 'a', 0o600);
+  let child = spawnStore(program.plan, logFd);
+  const stopping = new AbortController();
+  // Runs when this process exits without having stopped the store, because something went wrong.
+  const endWithProcess = () => child.kill(stopSignal);
+  process.on('exit', endWithProcess);
+
+  async function untilRunning(): Promise<void> {
+    notePid(program.pidFile, child);
     await untilReady(program, child);
-  } catch (error) {
-    await endChild(child, program.stopSignal);
-    throw error;
   }
 
-  const keepRunning = async () => {
+  async function restartWheneverDead(): Promise<void> {
     let failures = 0;
     for (;;) {
       const death = await deathOf(child);
-      if (isStopping) return;
+      if (stopping.signal.aborted) return;
       log(`${program.name} ended unexpectedly (${death}) and is started again.`);
-      await sleep(restartDelaysMs[Math.min(failures++, restartDelaysMs.length - 1)]);
-      if (isStopping) return;
-      child = launch(program);
-      await untilReady(program, child).then(
-        () => (failures = 0),
-        () => child.kill('SIGKILL'),
-      );
+      const delayMs = restartDelaysMs[Math.min(failures++, restartDelaysMs.length - 1)];
+      await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) return;
+      try {
+        child = spawnStore(program.plan, logFd);
+        await untilRunning();
+        failures = 0;
+      } catch {
+        child.kill('SIGKILL'); // whatever it was, such as a full disk: tried again
+      }
     }
-  };
-  const guard = keepRunning();
+  }
 
-  return {
-    async stop() {
-      isStopping = true;
-      await endChild(child, program.stopSignal);
-      await guard;
-      rmSync(program.pidFile, { force: true });
-    },
-  };
+  let restarts = Promise.resolve();
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await endChild(child);
+    await restarts;
+    process.off('exit', endWithProcess);
+    closeSync(logFd);
+    rmSync(program.pidFile, { force: true });
+  }
+
+  try {
+    await untilRunning();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  restarts = restartWheneverDead();
+  return { stop };
 }
 
-function launch(program: StoreProgram): ChildProcess {
-  const { file, args, options } = planSpawn(program.command, program.account);
-  const logFd = openSync(program.logFile, 'a', 0o600);
+function spawnStore({ file, args, options }: SpawnPlan, logFd: number): ChildProcess {
   const child = spawn(file, args, {
     ...options,
     // A process group of its own: Ctrl-C in a terminal must not reach the stores before the services have stopped.
@@ -76,12 +89,13 @@ function launch(program: StoreProgram): ChildProcess {
     // The ClickHouse process ends itself when this pipe breaks; the others do not read it.
     stdio: ['pipe', logFd, logFd],
   });
-  closeSync(logFd);
-  child.on('error', () => {}); // the program cannot be started: told by deathOf
+  child.on('error', () => {}); // the program cannot be run: told by deathOf
   child.stdin?.on('error', () => {});
-  if (child.pid)
-    writeFileSync(program.pidFile, JSON.stringify({ pid: child.pid, startTime: findStartTime(child.pid) }));
   return child;
+}
+
+function notePid(pidFile: string, { pid }: ChildProcess): void {
+  if (pid) writeFileSync(pidFile, JSON.stringify({ pid, startTime: findStartTime(pid) }));
 }
 
 const hasEnded = (child: ChildProcess) =>
@@ -96,15 +110,14 @@ async function deathOf(child: ChildProcess): Promise<string> {
 async function untilReady(program: StoreProgram, child: ChildProcess): Promise<void> {
   const deadlineMs = performance.now() + readyTimeoutMs;
   for (;;) {
-    const answers = await program.probe().then(
-      () => true,
-      () => false,
-    );
-    // Looked at after the answer: it may have come from a stranger on the same port.
     if (hasEnded(child)) throw startFailure(program, `it ended: ${await deathOf(child)}`);
-    if (answers) return;
     if (performance.now() > deadlineMs) throw startFailure(program, 'it does not answer');
-    await sleep(50);
+    try {
+      await program.probe();
+      return;
+    } catch {
+      await sleep(50);
+    }
   }
 }
 
@@ -113,17 +126,17 @@ function startFailure({ name, logFile }: StoreProgram, reason: string): Error {
   return new Error(`${name} did not start (${reason}). The end of ${logFile}:\n${lines.join('\n')}`);
 }
 
-async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+async function endChild(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
   const exit = once(child, 'exit');
-  child.kill(signal);
+  child.kill(stopSignal);
   const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
   await exit;
   clearTimeout(timer);
 }
 
-/** Ends the store that an earlier run left behind when it was killed, if it is still there. */
-export async function endOrphan(pidFile: string, stopSignal: NodeJS.Signals): Promise<void> {
+/** Ends the process noted in the file if it is still there: an earlier run was killed and left it behind. */
+export async function endOrphan(pidFile: string): Promise<void> {
   const orphan = readPidFile(pidFile);
   if (!orphan) return;
   const isThere = () => findStartTime(orphan.pid) === orphan.startTime;
@@ -136,7 +149,7 @@ export async function endOrphan(pidFile: string, stopSignal: NodeJS.Signals): Pr
   rmSync(pidFile);
 }
 
-function readPidFile(pidFile: string): { pid: number; startTime: string | null } | null {
+function readPidFile(pidFile: string): { pid: number; startTime: string } | null {
   try {
     return JSON.parse(readFileSync(pidFile, 'utf8'));
   } catch {

@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { startClickHouse } from './clickhouse-store.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { startPostgres } from './postgres-store.ts';
 import { startRedis } from './redis-store.ts';
-import { createStoreHost, type StartedStore, type StoreName } from './store-host.ts';
+import { createStoreHost, endOrphans, type StoreName } from './store-host.ts';
 
 export type StoresOptions = {
   /** Where the data live; made if absent. One process at a time. */
@@ -15,20 +15,19 @@ export type StoresOptions = {
   redisUrl?: string | undefined;
   /** Ports to use; otherwise the ones of the last start if they are free, otherwise some free ones. */
   ports?: Partial<Record<StoreName, number>>;
-  /** Number of logical databases of Redis. */
-  redisDatabases?: number;
   /** Hears what takes longer than two seconds, such as `Preparing PostgreSQL …`. */
   onProgress?: (message: string) => void;
   /** Hears of stores that died and are started again. */
   log?: (message: string) => void;
 };
 
+/** Addresses of three stores that answer. Passwords are in them. */
 export type Stores = {
-  /** postgres://…/meridian */
+  /** postgres://user:password@host:port/meridian */
   databaseUrl: string;
-  /** http://host:port/meridian */
+  /** http://user:password@host:port/meridian */
   clickhouseUrl: string;
-  /** redis://host:port */
+  /** redis://:password@host:port */
   redisUrl: string;
   /** Ends the stores that were started and lets go of the data directory. */
   stop(): Promise<void>;
@@ -40,32 +39,38 @@ export type Stores = {
  * @throws DataDirInUseError when another process runs stores on the directory
  */
 export async function startStores(options: StoresOptions): Promise<Stores> {
+  const { onProgress = () => {}, log = () => {}, ports = {} } = options;
   const dataDir = resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
   const lock = lockDataDir(dataDir);
-  const host = createStoreHost({
-    dataDir,
-    ports: options.ports ?? {},
-    onProgress: options.onProgress ?? (() => {}),
-    log: options.log ?? (() => {}),
-  });
-  const starts = await Promise.allSettled([
-    options.databaseUrl ? external(options.databaseUrl) : startPostgres(host),
-    options.clickhouseUrl ? external(options.clickhouseUrl) : startClickHouse(host),
-    options.redisUrl ? external(options.redisUrl) : startRedis(host, options.redisDatabases ?? 16),
-  ]);
-  const stop = async () => {
-    await Promise.all(starts.map((start) => start.status === 'fulfilled' && start.value.stop()));
-    lock.release();
-  };
-  const [postgres, clickhouse, redis] = starts;
-  if (postgres.status === 'fulfilled' && clickhouse.status === 'fulfilled' && redis.status === 'fulfilled') {
-    return { databaseUrl: postgres.value.url, clickhouseUrl: clickhouse.value.url, redisUrl: redis.value.url, stop };
+  const host = createStoreHost({ dataDir, ports, onProgress, log });
+  const stop = () => host.stopAll().finally(() => lock.release());
+  try {
+    await endOrphans(dataDir);
+    const starts = [
+      options.databaseUrl ?? startPostgres(host),
+      options.clickhouseUrl ?? startClickHouse(host),
+      options.redisUrl ?? startRedis(host),
+    ] as const;
+    await Promise.allSettled(starts); // none may start after the others have been stopped
+    const [databaseUrl, clickhouseUrl, redisUrl] = await Promise.all(starts);
+    return { databaseUrl, clickhouseUrl, redisUrl, stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  await stop();
-  throw starts.find((start) => start.status === 'rejected')?.reason;
 }
 
-async function external(url: string): Promise<StartedStore> {
-  return { url, stop: async () => {} };
+/**
+ * Deletes a data directory, and ends what still runs on it after its process was killed.
+ * @throws DataDirInUseError when a process runs stores on it
+ */
+export async function removeStores(dataDir: string): Promise<void> {
+  const lock = lockDataDir(dataDir);
+  try {
+    await endOrphans(dataDir);
+    rmSync(dataDir, { recursive: true });
+  } finally {
+    lock.release();
+  }
 }

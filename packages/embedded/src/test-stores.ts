@@ -36,6 +36,7 @@ export async function createClickHouseDatabase(): Promise<{ url: string; databas
 /** An empty logical database of the Redis of this test run that nobody else has. */
 export async function createRedisDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = storeUrl('TEST_REDIS_URL');
+  server.pathname = '/0';
   const url = new URL(server);
   await withRedis(server.href, async (redis) => {
     const [, count] = (await redis.config('GET', 'databases')) as [string, string];
