@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { createJobs } from '@meridian/queue/jobs';
+import { createTestRegistry } from '@meridian/registry/registry-fixtures';
+import type { AccountRole } from '@meridian/registry/rows';
+import { createLogger } from '@meridian/runtime/logger';
+import { connectRedis } from '@meridian/runtime/redis';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { hashPassword } from './auth/passwords.ts';
+import { createQueryApp } from './create-query-app.ts';
+import type { QueryConfig, QueryDeps } from './query-env.ts';
+
+type Store = { url: string; drop(): Promise<void> };
+
+/** One request; `token` is sent as bearer. */
+export type Call = { token?: string | undefined; body?: unknown; headers?: Record<string, string>; raw?: string };
+
+/** For tests: the query API over empty stores, and short ways to fill and ask it. Paths are written as under /api. */
+export async function createTestApi(
+  stores: { postgres: Store; redis: Store; clickhouseUrl: string },
+  config: Partial<QueryConfig> = {},
+) {
+  const logger = createLogger({ service: 'query', level: 'silent' });
+  const fixtures = await createTestRegistry(stores.postgres);
+  const redis = connectRedis(stores.redis.url, { role: 'producer', logger });
+  await redis.connect();
+  const jobs = createJobs(stores.redis.url);
+  const warehouse = createWarehouse(stores.clickhouseUrl);
+  const clock = { offsetMs: 0 };
+  const deps: QueryDeps = {
+    registry: fixtures.registry,
+    warehouse,
+    redis,
+    jobs,
+    config: { region: 'us', mode: 'self-hosted', appSecret: 'a secret of at least thirty-two bytes', ...config },
+    logger,
+    now: () => new Date(Date.now() + clock.offsetMs),
+  };
+  const app = createQueryApp(deps);
+
+  const call = async (method: string, path: string, { token, body, headers = {}, raw }: Call = {}) => {
+    const text = raw ?? (body === undefined ? null : JSON.stringify(body));
+    const answer = await app.request(`${deps.config.mode === 'cloud' ? '/v1' : '/api'}${path}`, {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(text !== null && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: text,
+    });
+    const answerText = await answer.text();
+    return { status: answer.status, headers: answer.headers, text: answerText, json: JSON.parse(answerText) };
+  };
+
+  /** The body of an answer that must be 200. */
+  const ok = async (method: string, path: string, options?: Call) => {
+    const { status, json, text } = await call(method, path, options);
+    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return json;
+  };
+
+  /** A new account that is logged in. */
+  const newAccount = async (role: AccountRole = 'user') => {
+    const password = `secret-${randomBytes(4).toString('hex')}`;
+    const user = await fixtures.newUser({ role, passwordHash: await hashPassword(password) });
+    const { token } = await ok('POST', '/auth/login', { body: { username: user.username, password } });
+    return { id: user.id, username: user.username, password, token: String(token) };
+  };
+
+  const close = async () => {
+    await Promise.all([jobs.close(), warehouse.close()]);
+    redis.disconnect();
+    await fixtures.close();
+    await stores.redis.drop();
+  };
+  return { deps, app, clock, fixtures, call, ok, newAccount, close };
+}
