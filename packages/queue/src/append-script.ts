@@ -1,3 +1,5 @@
+import { eventFormatVersion } from './collected-event.ts';
+
 /**
  * The Lua script that appends to the event log: in one atomic step it looks whether a request is a repetition, places every
  * event in a visit and writes the entries. Either all of the call is done or, on any error, nothing: all writes come last, and
@@ -13,6 +15,7 @@
  *   flag 2: session id (16), visit id (16) and last event time (double) of the token of a session without id, while this event
  *           brings one;
  *   flag 4: the event does not prolong its visit.
+ * An entry's fields: v (format version), n (number of events), events (deflated), visitIds (16 bytes for each event, in order).
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
  *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
  *
@@ -179,7 +182,7 @@ while argAt < #ARGV do
 end
 
 for _, entry in ipairs(entries) do
-  call('XADD', entry[1], '*', 'v', '1', 'n', entry[2], 'events', entry[3], 'visitIds', entry[4])
+  call('XADD', entry[1], '*', 'v', '${eventFormatVersion}', 'n', entry[2], 'events', entry[3], 'visitIds', entry[4])
 end
 for key, answer in pairs(repeatable) do
   call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'order', answer[3], 'visitIds', answer[4])

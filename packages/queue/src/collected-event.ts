@@ -11,6 +11,9 @@ const typeOfCode = new Map<unknown, EventType>([
   [5, 'performance'],
 ]);
 
+/** Values of a line without vitals. */
+const lineLength = 35;
+
 /** One accepted event, enriched, as it travels from ingest to worker. Address and raw user agent never travel. */
 export type CollectedEvent = {
   /** UUIDv7 minted at collection: its time is the time of collection, and it grows within one process. */
@@ -22,60 +25,55 @@ export type CollectedEvent = {
   /** The event's own time, milliseconds since 1970: the sender's timestamp or the time of collection. */
   createdAtMs: number;
   type: EventType;
+  // Texts: '' = none.
+  hostname: string;
+  urlPath: string;
+  urlQuery: string;
+  referrerDomain: string;
+  referrerPath: string;
+  referrerQuery: string;
+  pageTitle: string;
+  eventName: string;
+  tag: string;
+  distinctId: string;
+  browser: string;
+  os: string;
+  device: string;
+  screen: string;
+  language: string;
+  country: string;
+  region: string;
+  city: string;
+  utmSource: string;
+  utmMedium: string;
+  utmCampaign: string;
+  utmContent: string;
+  utmTerm: string;
+  gclid: string;
+  fbclid: string;
+  msclkid: string;
+  ttclid: string;
+  liFatId: string;
+  twclid: string;
+  /** Flattened properties as the text of a JSON object. */
+  data: string;
   /** Web vitals of a performance event: milliseconds, cls without unit; null = not measured. */
   lcp: number | null;
   inp: number | null;
   fcp: number | null;
   ttfb: number | null;
   cls: number | null;
-} & Record<TextField, string>;
+};
 
 /** An event before the event log has placed it in a visit. */
 export type PendingEvent = Omit<CollectedEvent, 'visitId'>;
 
-/** Text fields in the order of format version 1; '' = none. `data`: flattened properties as the text of a JSON object. */
-const textFields = [
-  'hostname',
-  'urlPath',
-  'urlQuery',
-  'referrerDomain',
-  'referrerPath',
-  'referrerQuery',
-  'pageTitle',
-  'eventName',
-  'tag',
-  'distinctId',
-  'browser',
-  'os',
-  'device',
-  'screen',
-  'language',
-  'country',
-  'region',
-  'city',
-  'utmSource',
-  'utmMedium',
-  'utmCampaign',
-  'utmContent',
-  'utmTerm',
-  'gclid',
-  'fbclid',
-  'msclkid',
-  'ttclid',
-  'liFatId',
-  'twclid',
-  'data',
-] as const;
-type TextField = (typeof textFields)[number];
-const headLength = 5;
-
-/** Version of the format below. A reader accepts every version that may still lie in a log. */
-export const eventFormatVersion = 1;
+/** Version of the format below; every entry of the log carries the one it is written in. */
+export const eventFormatVersion = '1';
 
 /**
- * One event as a line of format version 1: the text of a JSON array
- * [eventId, websiteId, sessionId, createdAtMs, type code, the text fields in their order, then the five vitals of a
- * performance event only]. JSON text holds no line break.
+ * One event as a line of format version 1: the text of a JSON array with the fields in the order below; the five vitals only
+ * for a performance event. JSON text holds no line break. Every field is named, not looped over: this runs for every event.
  */
 export function encodeEvent(event: PendingEvent): string {
   const line: (string | number | null)[] = [
@@ -84,8 +82,37 @@ export function encodeEvent(event: PendingEvent): string {
     event.sessionId,
     event.createdAtMs,
     typeCode[event.type],
+    event.hostname,
+    event.urlPath,
+    event.urlQuery,
+    event.referrerDomain,
+    event.referrerPath,
+    event.referrerQuery,
+    event.pageTitle,
+    event.eventName,
+    event.tag,
+    event.distinctId,
+    event.browser,
+    event.os,
+    event.device,
+    event.screen,
+    event.language,
+    event.country,
+    event.region,
+    event.city,
+    event.utmSource,
+    event.utmMedium,
+    event.utmCampaign,
+    event.utmContent,
+    event.utmTerm,
+    event.gclid,
+    event.fbclid,
+    event.msclkid,
+    event.ttclid,
+    event.liFatId,
+    event.twclid,
+    event.data,
   ];
-  for (const field of textFields) line.push(event[field]);
   if (event.type === 'performance') line.push(event.lcp, event.inp, event.fcp, event.ttfb, event.cls);
   return JSON.stringify(line);
 }
@@ -111,25 +138,50 @@ export function decodeEvents(deflated: Uint8Array, visitIds: Buffer): CollectedE
 
 function decodeEvent(line: string, visitId: string): CollectedEvent {
   const values: unknown = JSON.parse(line);
-  if (!Array.isArray(values) || values.length < headLength + textFields.length)
-    throw new Error('not a line of an event');
-  const [eventId, websiteId, sessionId, createdAtMs, code] = values;
-  const type = typeOfCode.get(code);
+  if (!Array.isArray(values) || values.length < lineLength) throw new Error('not a line of an event');
+  const type = typeOfCode.get(values[4]);
   if (type === undefined) throw new Error('unknown type of event');
-  const vital = (index: number): number | null => values[headLength + textFields.length + index] ?? null;
-  const event = {
-    eventId,
-    websiteId,
-    sessionId,
+  return {
+    eventId: values[0],
+    websiteId: values[1],
+    sessionId: values[2],
     visitId,
-    createdAtMs,
+    createdAtMs: values[3],
     type,
-    lcp: vital(0),
-    inp: vital(1),
-    fcp: vital(2),
-    ttfb: vital(3),
-    cls: vital(4),
-  } as CollectedEvent;
-  for (let i = 0; i < textFields.length; i++) event[textFields[i] as TextField] = values[headLength + i];
-  return event;
+    hostname: values[5],
+    urlPath: values[6],
+    urlQuery: values[7],
+    referrerDomain: values[8],
+    referrerPath: values[9],
+    referrerQuery: values[10],
+    pageTitle: values[11],
+    eventName: values[12],
+    tag: values[13],
+    distinctId: values[14],
+    browser: values[15],
+    os: values[16],
+    device: values[17],
+    screen: values[18],
+    language: values[19],
+    country: values[20],
+    region: values[21],
+    city: values[22],
+    utmSource: values[23],
+    utmMedium: values[24],
+    utmCampaign: values[25],
+    utmContent: values[26],
+    utmTerm: values[27],
+    gclid: values[28],
+    fbclid: values[29],
+    msclkid: values[30],
+    ttclid: values[31],
+    liFatId: values[32],
+    twclid: values[33],
+    data: values[34],
+    lcp: values[35] ?? null,
+    inp: values[36] ?? null,
+    fcp: values[37] ?? null,
+    ttfb: values[38] ?? null,
+    cls: values[39] ?? null,
+  };
 }

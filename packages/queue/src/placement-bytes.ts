@@ -14,29 +14,15 @@ const keepsVisitShortFlag = 4;
 export function writePlacement(writer: ByteWriter, { event, candidateVisitId, hint, link }: Placement): void {
   const bytes = writer.reserve(bytesMax);
   const start = writer.length();
-  let at = start + 1;
-  const uuid = (value: string): void => {
-    writeUuid(bytes, at, value);
-    at += 16;
-  };
-  const time = (ms: number): void => {
-    bytes.writeDoubleBE(ms, at);
-    at += 8;
-  };
-
   bytes[start] =
     (hint ? hintFlag : 0) | (link ? linkFlag : 0) | (event.type === 'performance' ? keepsVisitShortFlag : 0);
-  uuid(event.sessionId);
-  uuid(candidateVisitId);
-  time(event.createdAtMs);
-  if (hint) {
-    uuid(hint.visitId);
-    time(hint.lastAtMs);
-  }
+  let end = writeUuid(bytes, start + 1, event.sessionId);
+  end = writeUuid(bytes, end, candidateVisitId);
+  end = bytes.writeDoubleBE(event.createdAtMs, end);
+  if (hint) end = bytes.writeDoubleBE(hint.lastAtMs, writeUuid(bytes, end, hint.visitId));
   if (link) {
-    uuid(link.sessionId);
-    uuid(link.visitId);
-    time(link.lastAtMs);
+    end = writeUuid(bytes, end, link.sessionId);
+    end = bytes.writeDoubleBE(link.lastAtMs, writeUuid(bytes, end, link.visitId));
   }
-  writer.advance(at - start);
+  writer.advance(end - start);
 }
