@@ -44,7 +44,11 @@ export async function startStores(options: StoresOptions): Promise<Stores> {
   mkdirSync(dataDir, { recursive: true });
   const lock = lockDataDir(dataDir);
   const host = createStoreHost({ dataDir, ports, onProgress, log });
-  const stop = () => host.stopAll().finally(() => lock.release());
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= host.stopAll().finally(() => lock.release());
+    return stopped;
+  };
   try {
     await endOrphans(dataDir);
     const starts = [
