@@ -10,54 +10,21 @@ import { createQueryApp } from './create-query-app.ts';
 import type { QueryConfig, QueryDeps } from './query-env.ts';
 
 type Store = { url: string; drop(): Promise<void> };
+type TestStores = { postgres: Store; redis: Store; clickhouseUrl: string };
 
 /** One request; `token` is sent as bearer. */
 export type Call = { token?: string | undefined; body?: unknown; headers?: Record<string, string>; raw?: string };
 
-/** For tests: the query API over empty stores, and short ways to fill and ask it. Paths are written as under /api. */
-export async function createTestApi(
-  stores: { postgres: Store; redis: Store; clickhouseUrl: string },
-  config: Partial<QueryConfig> = {},
-) {
-  const logger = createLogger({ service: 'query', level: 'silent' });
+/**
+ * For tests: the query API over empty stores, and short ways to fill and ask it. Paths are written without prefix.
+ * `clock.offsetMs` sets its clock ahead.
+ */
+export async function createTestApi(stores: TestStores, config: Partial<QueryConfig> = {}) {
   const fixtures = await createTestRegistry(stores.postgres);
-  const redis = connectRedis(stores.redis.url, { role: 'producer', logger });
-  await redis.connect();
-  const jobs = createJobs(stores.redis.url);
-  const warehouse = createWarehouse(stores.clickhouseUrl);
   const clock = { offsetMs: 0 };
-  const deps: QueryDeps = {
-    registry: fixtures.registry,
-    warehouse,
-    redis,
-    jobs,
-    config: { region: 'us', mode: 'self-hosted', appSecret: 'a secret of at least thirty-two bytes', ...config },
-    logger,
-    now: () => new Date(Date.now() + clock.offsetMs),
-  };
-  const app = createQueryApp(deps);
-
-  const call = async (method: string, path: string, { token, body, headers = {}, raw }: Call = {}) => {
-    const text = raw ?? (body === undefined ? null : JSON.stringify(body));
-    const answer = await app.request(`${deps.config.mode === 'cloud' ? '/v1' : '/api'}${path}`, {
-      method,
-      headers: {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(text !== null && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      body: text,
-    });
-    const answerText = await answer.text();
-    return { status: answer.status, headers: answer.headers, text: answerText, json: JSON.parse(answerText) };
-  };
-
-  /** The body of an answer that must be 200. */
-  const ok = async (method: string, path: string, options?: Call) => {
-    const { status, json, text } = await call(method, path, options);
-    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
-    return json;
-  };
+  const deps = await connectDeps(stores, fixtures.registry, config, () => new Date(Date.now() + clock.offsetMs));
+  const prefix = deps.config.mode === 'cloud' ? '/v1' : '/api';
+  const { call, ok } = createClient(createQueryApp(deps), prefix);
 
   /** A new account that is logged in. */
   const newAccount = async (role: AccountRole = 'user') => {
@@ -68,10 +35,55 @@ export async function createTestApi(
   };
 
   const close = async () => {
-    await Promise.all([jobs.close(), warehouse.close()]);
-    redis.disconnect();
+    await Promise.all([deps.jobs.close(), deps.warehouse.close()]);
+    deps.redis.disconnect();
     await fixtures.close();
     await stores.redis.drop();
   };
-  return { deps, app, clock, fixtures, call, ok, newAccount, close };
+  return { deps, clock, fixtures, call, ok, newAccount, close };
+}
+
+async function connectDeps(
+  stores: TestStores,
+  registry: QueryDeps['registry'],
+  config: Partial<QueryConfig>,
+  now: () => Date,
+): Promise<QueryDeps> {
+  const logger = createLogger({ service: 'query', level: 'silent' });
+  const redis = connectRedis(stores.redis.url, { role: 'producer', logger });
+  await redis.connect();
+  return {
+    registry,
+    warehouse: createWarehouse(stores.clickhouseUrl),
+    redis,
+    jobs: createJobs(stores.redis.url),
+    config: { region: 'us', mode: 'self-hosted', appSecret: 'a secret of at least thirty-two bytes', ...config },
+    logger,
+    now,
+  };
+}
+
+function createClient(app: ReturnType<typeof createQueryApp>, prefix: string) {
+  const call = async (method: string, path: string, { token, body, headers = {}, raw }: Call = {}) => {
+    const sent = raw ?? (body === undefined ? null : JSON.stringify(body));
+    const answer = await app.request(prefix + path, {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(sent !== null && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: sent,
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
+  };
+
+  /** The body of an answer that must be 200. */
+  const ok = async (method: string, path: string, options?: Call) => {
+    const { status, json, text } = await call(method, path, options);
+    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return json;
+  };
+  return { call, ok };
 }
