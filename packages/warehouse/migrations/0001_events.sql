@@ -54,6 +54,7 @@ SETTINGS non_replicated_deduplication_window = 10000, lightweight_mutation_proje
 
 -- One row per visit after merging, over its events of type 1 and 2. visit_id is a UUIDv7 whose time is the visit's start as first seen, so that all
 -- rows of a visit share one key and partition; a late event may precede that start, so first_at and last_at are instants of their own.
+-- Trap: SELECT entry.path … FINAL reads the path of any one of the rows; tupleElement(entry, 'path') that of the first pageview.
 -- attributes_min <> attributes_max: the visit's events differ in browser … city; such a visit must be answered from events.
 CREATE TABLE IF NOT EXISTS visits {{on_cluster}} (
   website_id UUID CODEC(LZ4),
@@ -104,19 +105,19 @@ FROM events
 WHERE event_type IN (1, 2)
 GROUP BY website_id, start_hour, visit_id;
 
--- Additive counts per quarter of an hour, the longest step that divides every zone's offset from UTC.
+-- Additive counts (signed, so that they can be corrected) per quarter of an hour, the longest step that divides every zone's offset from UTC.
 CREATE TABLE IF NOT EXISTS site_15m {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   bucket DateTime('UTC') CODEC(Delta(4), LZ4),
-  pageviews SimpleAggregateFunction(sum, UInt64) CODEC(LZ4),
-  custom_events SimpleAggregateFunction(sum, UInt64) CODEC(LZ4)
+  pageviews SimpleAggregateFunction(sum, Int64) CODEC(LZ4),
+  custom_events SimpleAggregateFunction(sum, Int64) CODEC(LZ4)
 ) ENGINE = {{engine:AggregatingMergeTree}}
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (website_id, bucket)
 SETTINGS non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS site_15m_mv {{on_cluster}} TO site_15m AS
-SELECT website_id, toStartOfFifteenMinutes(created_at) AS bucket, countIf(event_type = 1) AS pageviews, countIf(event_type = 2) AS custom_events
+SELECT website_id, toStartOfFifteenMinutes(created_at) AS bucket, toInt64(countIf(event_type = 1)) AS pageviews, toInt64(countIf(event_type = 2)) AS custom_events
 FROM events
 WHERE event_type IN (1, 2)
 GROUP BY website_id, bucket;
@@ -126,14 +127,14 @@ CREATE TABLE IF NOT EXISTS path_day {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   day Date CODEC(LZ4),
   url_path String CODEC(ZSTD(1)),
-  pageviews SimpleAggregateFunction(sum, UInt64) CODEC(LZ4)
+  pageviews SimpleAggregateFunction(sum, Int64) CODEC(LZ4)
 ) ENGINE = {{engine:AggregatingMergeTree}}
 PARTITION BY toYYYYMM(day)
 ORDER BY (website_id, day, url_path)
 SETTINGS non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS path_day_mv {{on_cluster}} TO path_day AS
-SELECT website_id, toDate(created_at) AS day, toString(url_path) AS url_path, count() AS pageviews
+SELECT website_id, toDate(created_at) AS day, toString(url_path) AS url_path, toInt64(count()) AS pageviews
 FROM events
 WHERE event_type = 1
 GROUP BY website_id, day, url_path;

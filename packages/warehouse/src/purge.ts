@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { rebuildRollups, rollups } from './rollups.ts';
+import { rebuildRollups, rollupTables } from './rollups.ts';
 import { toWriteError } from './warehouse-error.ts';
 
 /** Deletes are in effect for every query that begins after they resolve. */
@@ -10,7 +10,7 @@ const collected = ['events', 'session_properties'] as const;
 /** Removes everything of a website. May be repeated. */
 export async function purgeWebsite(client: ClickHouseClient, websiteId: string): Promise<void> {
   try {
-    for (const table of [...collected, ...rollups])
+    for (const table of [...collected, ...rollupTables])
       await client.command({
         query: `DELETE FROM ${table} WHERE website_id = {websiteId:UUID}`,
         query_params: { websiteId },

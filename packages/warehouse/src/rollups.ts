@@ -1,67 +1,69 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type ClickHouseClient, SettingsMap } from '@clickhouse/client';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { createRollupAccess, type RollupAccess } from './rollup-access.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
-/** Tables that a materialized view of the same name with `_mv` fills from events, column by column in the same order. */
-export const rollups = ['visits', 'site_15m', 'path_day'] as const;
-type Rollup = (typeof rollups)[number];
+/** Of these tables only sums of the counts per key matter: they can be put right by adding what is missing. */
+const counted = [
+  { table: 'site_15m', key: 'website_id, bucket', counts: ['pageviews', 'custom_events'] },
+  { table: 'path_day', key: 'website_id, day, url_path', counts: ['pageviews'] },
+];
 
-const REBUILD_ATTEMPTS = 10;
-/** By then a block that was being written when the rebuild read the events is in the views too. */
-const SETTLE_MS = 1_000;
+/** Tables that the view `<table>_mv` fills from events, column by column in the same order. */
+export const rollupTables = ['visits', ...counted.map((rollup) => rollup.table)];
+
+const REPAIR_ATTEMPTS = 50;
+const VISITS_PER_REPAIR = 1_000;
+const KEYS_PER_REPAIR = 10_000;
 
 /**
  * Makes the website's rows of every rollup anew from its events. A block that is written meanwhile may be counted twice or not at all:
- * so the outcome is compared with the events, and done again where it differs. `websiteId` must be a UUID.
+ * so the outcome is compared with the events, and what differs is put right. May be repeated.
  */
 export async function rebuildRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
-  for (const rollup of rollups) await rebuildRollup(client, rollup, websiteId);
-}
-
-async function rebuildRollup(client: ClickHouseClient, rollup: Rollup, websiteId: string): Promise<void> {
-  const select = await viewSelect(client, rollup);
-  for (let attempt = 1; attempt <= REBUILD_ATTEMPTS; attempt++) {
-    await client.command({
-      query: `DELETE FROM ${rollup} WHERE website_id = {websiteId:UUID}`,
-      query_params: { websiteId },
-      clickhouse_settings: { mutations_sync: '2', lightweight_deletes_sync: '2' },
-    });
-    await client.command({
-      query: `INSERT INTO ${rollup} ${select}`,
-      // Trap: without this, a rebuild that writes what an earlier one wrote would be taken for its repetition.
-      clickhouse_settings: { insert_deduplicate: 0, additional_table_filters: onlyWebsite(websiteId, ['events']) },
-    });
-    await delay(SETTLE_MS);
-    if (!(await differs(client, rollup, select, websiteId))) return;
+  const access = createRollupAccess(client, websiteId);
+  for (const table of rollupTables) {
+    await access.deleteRows(table);
+    await access.write(`INSERT INTO ${table} ${await access.viewSelect(table)}`, table);
   }
-  throw new WarehouseError('unavailable', `${rollup} of ${websiteId} still differs from its events`);
+  await untilRight('visits', () => repairVisits(access));
+  for (const rollup of counted) await untilRight(rollup.table, () => repairCounts(access, rollup));
 }
 
-async function differs(client: ClickHouseClient, rollup: Rollup, select: string, websiteId: string): Promise<boolean> {
-  const stored = `SELECT * FROM ${rollup} FINAL`;
-  const result = await client.query({
-    query: `SELECT (SELECT count() FROM (${stored} EXCEPT ${select})) + (SELECT count() FROM (${select} EXCEPT ${stored})) AS differences`,
-    format: 'JSONEachRow',
-    clickhouse_settings: {
-      output_format_json_quote_64bit_integers: 0,
-      additional_table_filters: onlyWebsite(websiteId, ['events', rollup]),
-    },
-  });
-  const [row] = await result.json<{ differences: number }>();
-  return row?.differences !== 0;
+async function untilRight(table: string, repair: () => Promise<'right' | 'repaired'>): Promise<void> {
+  for (let attempt = 1; attempt <= REPAIR_ATTEMPTS; attempt++) if ((await repair()) === 'right') return;
+  throw new WarehouseError('unavailable', `${table} still differs from its events`);
 }
 
-/** The view's own definition, so that rebuilt rows are the rows that it would have written. */
-async function viewSelect(client: ClickHouseClient, rollup: Rollup): Promise<string> {
-  const result = await client.query({
-    query: 'SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = {view:String}',
-    query_params: { view: `${rollup}_mv` },
-    format: 'JSONEachRow',
-  });
-  const [row] = await result.json<{ as_select: string }>();
-  if (!row) throw new WarehouseError('unavailable', `There is no view ${rollup}_mv`);
-  return row.as_select;
+/** Writes visits anew that differ from their events: a visit that gets an event at that very moment may differ again. */
+async function repairVisits(access: RollupAccess): Promise<'right' | 'repaired'> {
+  const fresh = await access.viewSelect('visits');
+  const stored = 'SELECT * FROM visits FINAL';
+  const rows = await access.readQuietly<{ visit_id: string }>(
+    `SELECT DISTINCT visit_id FROM ((${stored} EXCEPT ${fresh}) UNION ALL (${fresh} EXCEPT ${stored})) LIMIT ${VISITS_PER_REPAIR}`,
+    'visits',
+  );
+  if (rows.length === 0) return 'right';
+  const ids = rows.map((row) => row.visit_id);
+  await access.deleteRows('visits', ids);
+  await access.write(`INSERT INTO visits SELECT * FROM (${fresh}) WHERE visit_id IN {ids:Array(UUID)}`, 'visits', ids);
+  return 'repaired';
 }
 
-const onlyWebsite = (websiteId: string, tables: readonly string[]) =>
-  SettingsMap.from(Object.fromEntries(tables.map((table) => [table, `website_id = toUUID(\\'${websiteId}\\')`])));
+/** Adds what the counts lack, negative where they have too much; blocks that come later change nothing about that. */
+async function repairCounts(
+  access: RollupAccess,
+  { table, key, counts }: (typeof counted)[number],
+): Promise<'right' | 'repaired'> {
+  const fresh = await access.viewSelect(table);
+  const differences = await access.readQuietly(
+    `SELECT ${key}, ${counts.map((count) => `sum(${count}) AS ${count}`).join(', ')}
+    FROM ((${fresh}) UNION ALL (SELECT ${key}, ${counts.map((count) => `-${count}`).join(', ')} FROM ${table}))
+    GROUP BY ${key}
+    HAVING ${counts.map((count) => `${count} != 0`).join(' OR ')}
+    LIMIT ${KEYS_PER_REPAIR}`,
+    table,
+  );
+  if (differences.length === 0) return 'right';
+  await access.insertRows(table, differences);
+  return 'repaired';
+}

@@ -6,12 +6,12 @@ import type { Warehouse } from './warehouse.ts';
 /** A UTC instant in milliseconds. '10:05' and '10:05:30.250' mean 2026-06-10. */
 export const at = (time: string) => Date.parse(/^\d\d:\d\d/.test(time) ? `2026-06-10T${time}Z` : time);
 
-/** A UUIDv7 of that time; `count` makes ids of one time different, and orders them. */
+/** A UUIDv7 of that time. `count` makes ids of one time different, and orders them as text (4,096 of them). */
 export function uuidV7(ms: number, count: number): string {
-  const time = ms.toString(16).padStart(12, '0');
-  const rest = count.toString(16).padStart(12, '0');
-  // The counter's low digits come first in the second half: the order in which ClickHouse compares UUIDs is then another one.
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(4, 7)}-8${rest.slice(-1)}00-${rest}`;
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
+  const [time, low] = [hex(ms, 12), count % 4096];
+  // The second half, which ClickHouse compares first, orders them the other way round.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(low, 3)}-8${hex(4095 - low, 3)}-${hex(count, 12)}`;
 }
 
 /** An event of a test: who, when, and what differs from an empty pageview. `visit` and `session` are names. */

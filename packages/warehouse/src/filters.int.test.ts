@@ -1,0 +1,212 @@
+import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, expect, test } from 'vitest';
+import type { Filter, FilterName, Question } from './question.ts';
+import { createTestSite, type TestEvent } from './test-site.ts';
+import { createWarehouse } from './warehouse.ts';
+
+const database = await createClickHouseDatabase();
+const warehouse = createWarehouse(database.url);
+await warehouse.migrate();
+afterAll(async () => {
+  await warehouse.close();
+  await database.drop();
+});
+
+/** Events whose tag names them; `select` answers with the tags of those that a question finds, in alphabetical order. */
+async function tagged(events: Record<string, Partial<TestEvent>>) {
+  const site = createTestSite(warehouse);
+  await site.insert(Object.entries(events).map(([tag, fields]) => ({ t: '10:00', session: tag, ...fields, tag })));
+  const select = async (filters: Filter[], question: Partial<Question> = {}) => {
+    const { value } = await warehouse.listEvents(site.ask({ filters, ...question }), { offset: 0, limit: 100 });
+    return value.rows.map((row) => row.tag).sort();
+  };
+  return { site, select };
+}
+
+const is = (name: FilterName, ...values: string[]): Filter => ({ name, op: 'eq', values });
+const filter = (name: FilterName, op: Filter['op'], ...values: string[]): Filter => ({ name, op, values });
+
+const fields: [FilterName, keyof TestEvent][] = [
+  ['path', 'urlPath'],
+  ['referrer', 'referrerDomain'],
+  ['title', 'pageTitle'],
+  ['query', 'urlQuery'],
+  ['os', 'os'],
+  ['browser', 'browser'],
+  ['device', 'device'],
+  ['country', 'country'],
+  ['region', 'region'],
+  ['city', 'city'],
+  ['language', 'language'],
+  ['event', 'eventName'],
+  ['utmSource', 'utmSource'],
+  ['utmMedium', 'utmMedium'],
+  ['utmCampaign', 'utmCampaign'],
+  ['utmContent', 'utmContent'],
+  ['utmTerm', 'utmTerm'],
+  ['hostname', 'hostname'],
+  ['distinctId', 'distinctId'],
+];
+
+test('every filter looks at its own field, with every operator', async () => {
+  const mine = Object.fromEntries(fields.map(([name, field]) => [field, `value-of-${name}.mine`.toLowerCase()]));
+  const other = Object.fromEntries(fields.map(([name, field]) => [field, `value-of-${name}.other`.toLowerCase()]));
+  const none = Object.fromEntries(fields.map(([, field]) => [field, '']));
+  const { select } = await tagged({ mine, none, other });
+  for (const [name] of fields) {
+    const value = `value-of-${name}.mine`.toLowerCase();
+    expect(await select([is(name, value)]), name).toEqual(['mine']);
+    expect(await select([is(name, 'absent')]), name).toEqual([]);
+    expect(await select([filter(name, 'neq', value)]), name).toEqual(['none', 'other']);
+    expect(await select([filter(name, 'c', 'MINE')]), name).toEqual(['mine']);
+    expect(await select([filter(name, 'dnc', '.MINE')]), name).toEqual(['none', 'other']);
+    expect(await select([filter(name, 're', `${name}\\.mine$`)]), name).toEqual(['mine']);
+    expect(await select([filter(name, 'nre', '^VALUE.*E$')]), name).toEqual(['none', 'other']);
+    expect(await select([filter(name, 's')]), name).toEqual(['mine', 'other']);
+    expect(await select([filter(name, 'ns', 'ignored')]), name).toEqual(['none']);
+  }
+  expect(await select([is('tag', 'mine')])).toEqual(['mine']);
+});
+
+test('eq and neq regard letter case, except for os, browser, device, country, region, city and language', async () => {
+  const ignoring = ['os', 'browser', 'device', 'country', 'region', 'city', 'language'];
+  const upper = Object.fromEntries(fields.map(([, field]) => [field, 'ŻÓŁW']));
+  const { select } = await tagged({ upper });
+  for (const [name] of fields.filter(([name]) => name !== 'referrer')) {
+    const found = ignoring.includes(name) ? ['upper'] : [];
+    expect(await select([is(name, 'żółw')]), name).toEqual(found);
+    expect(await select([filter(name, 'neq', 'żółw')]), name).toEqual(found.length ? [] : ['upper']);
+  }
+});
+
+test('several values are alternatives, of which neq, dnc and nre forbid each', async () => {
+  const { select } = await tagged({
+    a: { urlPath: '/a' },
+    b: { urlPath: '/b' },
+    c: { urlPath: '/c' },
+    comma: { urlPath: '/a,/b' },
+  });
+  expect(await select([is('path', '/a', '/b')])).toEqual(['a', 'b']);
+  expect(await select([is('path', '/a', '/b', '/a,/b')])).toEqual(['a', 'b', 'comma']);
+  expect(await select([filter('path', 'neq', '/a', '/b')])).toEqual(['c', 'comma']);
+  expect(await select([filter('path', 'c', 'a', 'c')])).toEqual(['a', 'c', 'comma']);
+  expect(await select([filter('path', 'dnc', 'a', 'c')])).toEqual(['b']);
+  expect(await select([filter('path', 're', '^/a$', '^/c$')])).toEqual(['a', 'c']);
+  expect(await select([filter('path', 'nre', '^/a$', '^/c$')])).toEqual(['b', 'comma']);
+});
+
+test('contains has no wildcards and does not mind letter case, also beyond ASCII', async () => {
+  const { select } = await tagged({
+    percent: { pageTitle: '100% Ärger' },
+    under: { pageTitle: 'a_b\\' },
+    plain: { pageTitle: 'x' },
+  });
+  expect(await select([filter('title', 'c', '%')])).toEqual(['percent']);
+  expect(await select([filter('title', 'c', '_')])).toEqual(['under']);
+  expect(await select([filter('title', 'c', '\\')])).toEqual(['under']);
+  expect(await select([filter('title', 'c', 'äRGER')])).toEqual(['percent']);
+  expect(await select([filter('title', 'dnc', '%')])).toEqual(['plain', 'under']);
+});
+
+test('expressions are RE2, without letter case; one that cannot be compiled or is too long is an error of its own kind', async () => {
+  const { site, select } = await tagged({
+    one: { urlPath: '/Blog/One' },
+    two: { urlPath: '/blog/two' },
+    arger: { pageTitle: 'Ärger' },
+  });
+  expect(await select([filter('path', 're', '^/blog/(one|two)$')])).toEqual(['one', 'two']);
+  expect(await select([filter('path', 're', 'one|two')])).toEqual(['one', 'two']);
+  expect(await select([filter('title', 're', '^ä.ger$')])).toEqual(['arger']);
+  expect(await select([filter('path', 're', '^(([a-z/])+.)+[A-Z]([a-z])+$')])).toEqual(['one', 'two']);
+  const empty = createTestSite(warehouse);
+  for (const expression of ['(', '[z-a]', 'a{1001}', '(?=x)', '\\1', 'a'.repeat(201)])
+    for (const question of [site.ask(), empty.ask()])
+      await expect(
+        warehouse.getStats({ ...question, filters: [filter('path', 're', expression)] }),
+        expression,
+      ).rejects.toMatchObject({ kind: 'invalid-expression' });
+  expect(await select([filter('path', 're', 'b'.repeat(200))])).toEqual([]);
+});
+
+test('a referrer is a domain, with or without www, or a URL whose host and path are compared', async () => {
+  const { select } = await tagged({
+    x: { referrerDomain: 'ref.example', referrerPath: '/x', referrerQuery: 'y=1' },
+    root: { referrerDomain: 'ref.example', referrerPath: '/' },
+    bare: { referrerDomain: 'ref.example', referrerPath: '' },
+    unicode: { referrerDomain: 'ref.example', referrerPath: '/café' },
+    other: { referrerDomain: 'other.example', referrerPath: '/x' },
+    none: {},
+  });
+  const domain = ['bare', 'root', 'unicode', 'x'];
+  expect(await select([is('referrer', 'ref.example')])).toEqual(domain);
+  expect(await select([is('referrer', 'www.ref.example')])).toEqual(domain);
+  expect(await select([is('referrer', 'https://www.REF.example/x?z=2')])).toEqual(['x']);
+  expect(await select([is('referrer', 'http://ref.example')])).toEqual(['bare', 'root']);
+  expect(await select([is('referrer', 'https://ref.example/café')])).toEqual(['unicode']);
+  expect(await select([is('referrer', 'https://ref.example/caf%C3%A9')])).toEqual(['unicode']);
+  expect(await select([is('referrer', 'https://ref.example/other')])).toEqual([]);
+  expect(await select([filter('referrer', 'neq', 'https://ref.example/x', 'other.example')])).toEqual([
+    'bare',
+    'none',
+    'root',
+    'unicode',
+  ]);
+});
+
+test('a language is itself and its regions, a laptop is a desktop', async () => {
+  const { select } = await tagged({
+    british: { language: 'en-GB', device: 'desktop' },
+    american: { language: 'en_US', device: 'mobile' },
+    plain: { language: 'en', device: 'tablet' },
+    english: { language: 'eng', device: '' },
+  });
+  expect(await select([is('language', 'EN')])).toEqual(['american', 'british', 'plain']);
+  expect(await select([is('language', 'en-gb')])).toEqual(['british']);
+  expect(await select([is('language', 'en-US')])).toEqual(['american']);
+  expect(await select([filter('language', 'neq', 'en')])).toEqual(['english']);
+  expect(await select([is('device', 'Laptop')])).toEqual(['british']);
+  expect(await select([filter('device', 'neq', 'laptop')])).toEqual(['american', 'english', 'plain']);
+});
+
+test('all filters must hold, or any of them; eventType, range and excludeBounce hold beside them', async () => {
+  const { select, site } = await tagged({
+    a: { urlPath: '/a', pageTitle: 'A' },
+    b: { urlPath: '/b', pageTitle: 'B' },
+    c: { urlPath: '/c', pageTitle: 'C', t: '12:00' },
+    custom: { urlPath: '/a', eventType: 2, eventName: 'x' },
+  });
+  const [isA, titleB, titleC] = [is('path', '/a'), is('title', 'B'), is('title', 'C')];
+  expect(await select([isA, is('title', 'A')])).toEqual(['a']);
+  expect(await select([isA, titleB])).toEqual([]);
+  expect(await select([isA, titleB], { match: 'any' })).toEqual(['a', 'b', 'custom']);
+  expect(await select([isA, titleB], { match: 'any', eventType: 2 })).toEqual(['custom']);
+  expect(await select([isA, titleB], { match: 'any', excludeBounce: true })).toEqual(['custom']);
+  const late = { startAt: new Date('2026-06-10T11:00:00Z'), endAt: site.ask().range.endAt };
+  expect(await select([isA, titleC], { match: 'any', range: late })).toEqual(['c']);
+  expect(await select([], { match: 'any' })).toEqual(['a', 'b', 'c', 'custom']);
+  expect(await select([is('path')])).toEqual([]);
+});
+
+test('whatever text a value is, it is only a value', async () => {
+  const { select } = await tagged({ plain: {} });
+  const evil = [
+    "' OR '1'='1",
+    "\\' OR 1=1 --",
+    '{p0:String}',
+    '\\',
+    '%',
+    '`',
+    '\\x27',
+    '\0',
+    '\uD800',
+    '\\N',
+    'x'.repeat(6000),
+    '$1',
+    '?',
+  ];
+  for (const value of evil) {
+    expect(await select([is('path', value)]), value).toEqual([]);
+    expect(await select([is('city', value)]), value).toEqual([]);
+    expect(await select([filter('title', 'c', value)]), value).toEqual([]);
+  }
+});
