@@ -12,8 +12,14 @@ import type { QueryConfig, QueryDeps } from './query-env.ts';
 type Store = { url: string; drop(): Promise<void> };
 type TestStores = { postgres: Store; redis: Store; clickhouseUrl: string };
 
-/** One request; `token` is sent as bearer. */
-export type Call = { token?: string | undefined; body?: unknown; headers?: Record<string, string>; raw?: string };
+/** One request: `token` is sent as bearer, `raw` instead of `body` as JSON, `address` is the client's. */
+export type Call = {
+  token?: string | undefined;
+  body?: unknown;
+  raw?: string;
+  headers?: Record<string, string>;
+  address?: string;
+};
 
 /**
  * For tests: the query API over empty stores, and short ways to fill and ask it. Paths are written without prefix.
@@ -64,17 +70,15 @@ async function connectDeps(
 }
 
 function createClient(app: ReturnType<typeof createQueryApp>, prefix: string) {
-  const call = async (method: string, path: string, { token, body, headers = {}, raw }: Call = {}) => {
+  const call = async (method: string, path: string, { token, body, raw, headers = {}, address }: Call = {}) => {
     const sent = raw ?? (body === undefined ? null : JSON.stringify(body));
-    const answer = await app.request(prefix + path, {
-      method,
-      headers: {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(sent !== null && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      body: sent,
-    });
+    const allHeaders = {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(sent !== null && { 'content-type': 'application/json' }),
+      ...headers,
+    };
+    const connection = { incoming: { socket: { remoteAddress: address } } };
+    const answer = await app.request(prefix + path, { method, headers: allHeaders, body: sent }, connection);
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
   };

@@ -55,6 +55,15 @@ describe('login', () => {
     expect((await login(other.username, other.password)).status).toBe(200);
   });
 
+  test('failures count per address: somebody else elsewhere does not lock a user out', async () => {
+    const { username, password } = await api.newAccount();
+    const from = (address: string, guess: string) =>
+      api.call('POST', '/auth/login', { body: { username, password: guess }, address });
+    for (let i = 0; i < 10; i++) await from('203.0.113.7', 'wrong');
+    expect((await from('203.0.113.7', password)).status).toBe(429);
+    expect((await from('203.0.113.8', password)).status).toBe(200);
+  });
+
   test('of 30 guesses in parallel 10 are looked at', async () => {
     const { username } = await api.newAccount();
     const answers = await Promise.all(Array.from({ length: 30 }, () => login(username, 'wrong')));
