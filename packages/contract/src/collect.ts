@@ -104,9 +104,9 @@ export const BatchBody = z.union([
   z.array(z.unknown()).max(batchEventsMax),
   z.object({ events: z.array(z.unknown()).max(batchEventsMax) }),
   z
-    .record(z.string(), z.unknown())
-    .refine((body) => Object.keys(body).every((key, index) => key === String(index)), 'must have the keys 0 to n-1')
-    .refine((body) => Object.keys(body).length <= batchEventsMax, `must have at most ${batchEventsMax} events`),
+    .unknown()
+    .refine(hasIndexesAsKeys, `must be an object with the keys 0 to n-1, at most ${batchEventsMax} of them`)
+    .meta({ type: 'object' }),
 ]);
 
 export const SendAnswer = z.object({ cache: z.string(), sessionId: z.uuid(), visitId: z.uuid() });
@@ -138,4 +138,11 @@ export type BatchAnswer = z.infer<typeof BatchAnswer>;
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}
+
+/** The form in which `@umami/api-client` sends an array. */
+function hasIndexesAsKeys(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
+  const keys = Object.keys(body);
+  return keys.length <= batchEventsMax && keys.every((key, index) => key === String(index));
 }

@@ -30,9 +30,4 @@ export class Lru<Key, Value extends NonNullable<unknown> | null> {
     this.recent.delete(key);
     this.older.delete(key);
   }
-
-  clear(): void {
-    this.recent.clear();
-    this.older.clear();
-  }
 }

@@ -91,10 +91,17 @@ test('news of a change counts at once, also for what is being looked up at that 
   directory.forget('w');
   await askedBefore;
   expect(await directory.find('w')).toEqual({ region: 'us' });
+});
 
+test('when news may have been missed, every website is asked about again, and serves until the answer is there', async () => {
+  const { state, directory } = setUp();
+  await directory.find('w');
   state.route = null;
-  directory.forgetAll();
+  directory.doubtAll();
+  expect(directory.find('w')).toEqual({ region: 'us' });
+  await settled();
   expect(await directory.find('w')).toBeNull();
+  expect(state.questions).toBe(2);
 });
 
 test('made-up ids cannot pile up lookups without end', async () => {

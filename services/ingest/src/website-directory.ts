@@ -12,11 +12,11 @@ export type WebsiteDirectory = {
   /** Null for an unknown or deleted website. Only the first event of a website waits; rejects when the registry is away. */
   find(websiteId: string): KnownWebsite | null | Promise<KnownWebsite | null>;
   forget(websiteId: string): void;
-  /** After changes may have been missed. */
-  forgetAll(): void;
+  /** News may have been missed: every known website is asked about again when its next event comes. */
+  doubtAll(): void;
 };
 
-type Entry = { website: KnownWebsite; refreshAtMs: number };
+type Entry = { website: KnownWebsite; refreshAtMs: number; doubts: number };
 
 const rememberedWebsites = 50_000;
 const rememberedUnknown = 10_000;
@@ -36,6 +36,7 @@ export function createWebsiteDirectory(options: {
   const known = new Lru<string, Entry>(rememberedWebsites);
   const unknownUntilMs = new Lru<string, number>(rememberedUnknown);
   const lookups = new Map<string, Promise<KnownWebsite | null>>();
+  let doubts = 0;
 
   function lookUp(websiteId: string): Promise<KnownWebsite | null> {
     const running = lookups.get(websiteId);
@@ -57,7 +58,7 @@ export function createWebsiteDirectory(options: {
 
   function remember(websiteId: string, website: KnownWebsite | null): void {
     if (website) {
-      known.set(websiteId, { website, refreshAtMs: now() + refreshAfterMs });
+      known.set(websiteId, { website, refreshAtMs: now() + refreshAfterMs, doubts });
       return;
     }
     known.delete(websiteId);
@@ -71,8 +72,9 @@ export function createWebsiteDirectory(options: {
         const untilMs = unknownUntilMs.get(websiteId);
         return untilMs !== undefined && now() < untilMs ? null : lookUp(websiteId);
       }
-      if (now() >= entry.refreshAtMs) {
+      if (now() >= entry.refreshAtMs || entry.doubts !== doubts) {
         entry.refreshAtMs = now() + refreshRetryMs;
+        entry.doubts = doubts;
         // A registry that is away changes nothing: the entry stays and is tried again.
         lookUp(websiteId).catch(() => {});
       }
@@ -83,9 +85,8 @@ export function createWebsiteDirectory(options: {
       unknownUntilMs.delete(websiteId);
       lookups.delete(websiteId);
     },
-    forgetAll() {
-      known.clear();
-      unknownUntilMs.clear();
+    doubtAll() {
+      doubts++;
       lookups.clear();
     },
   };

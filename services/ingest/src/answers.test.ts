@@ -1,0 +1,52 @@
+import { BatchAnswer, SendAnswer } from '@meridian/contract/collect';
+import { expect, test } from 'vitest';
+import { BatchDraft, SendDraft, toBatchAnswer, toBatchDraft, toSendAnswer } from './answers.ts';
+import { createCacheTokens } from './cache-token.ts';
+import type { CollectOutcome, TokenSeed } from './collect.ts';
+
+const tokens = createCacheTokens('a secret of at least thirty-two bytes');
+const visitId = '0198c6a2-4000-7abc-9def-001122334455';
+const seed = (distinctId: string): TokenSeed => ({
+  websiteId: '0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f50',
+  sessionId: '47b88b3f-cb65-5ff2-9b09-9c1d3e8f8c2a',
+  lastAtMs: 1_781_085_600_000,
+  distinctId,
+  issuedAtSeconds: 1_781_085_600,
+});
+const accepted = (id: string) => ({ kind: 'accepted', placement: {}, tokenSeed: seed(id) }) as CollectOutcome;
+const rejected: CollectOutcome = { kind: 'rejected', code: 'bad-request', field: 'type', message: 'type: wrong' };
+const dropped: CollectOutcome = { kind: 'dropped', reason: 'crawler' };
+
+test('an answer to send carries session, visit and a token of both', () => {
+  const answer = toSendAnswer(tokens, seed('u'), visitId);
+  expect(SendAnswer.parse(answer)).toEqual(answer);
+  expect(tokens.verify(answer.cache, 1_781_085_600_000)).toEqual({ ...seed('u'), visitId });
+});
+
+test('a batch counts stored, failed and ignored events, and names the last two by their position', () => {
+  const draft = toBatchDraft([accepted('a'), rejected, dropped, accepted('b'), rejected]);
+  const answer = toBatchAnswer(tokens, draft, visitId);
+  expect(BatchAnswer.parse(answer)).toEqual(answer);
+  expect(answer).toMatchObject({ size: 5, processed: 2, errors: 2, ignored: 1 });
+  const response = { error: { message: 'type: wrong', code: 'bad-request', status: 400 } };
+  expect(answer.details).toEqual([
+    { index: 1, error: 'type: wrong', response },
+    { index: 4, error: 'type: wrong', response },
+  ]);
+  expect(answer.ignoredDetails).toEqual([{ index: 2, reason: 'crawler' }]);
+  expect(tokens.verify(answer.cache ?? '', 1_781_085_600_000)?.distinctId).toBe('b');
+});
+
+test('a batch of which nothing is stored has no token', () => {
+  const none = { details: [], ignoredDetails: [], errors: 0, ignored: 0, processed: 0, cache: null };
+  expect(toBatchAnswer(tokens, toBatchDraft([]), undefined)).toEqual({ ...none, size: 0 });
+  expect(toBatchAnswer(tokens, toBatchDraft([rejected, dropped]), undefined).cache).toBeNull();
+});
+
+test('a draft that was stored gives the same answer again', () => {
+  const draft = toBatchDraft([rejected, accepted('a'), dropped]);
+  const stored = BatchDraft.parse(JSON.parse(JSON.stringify(draft)));
+  expect(toBatchAnswer(tokens, stored, visitId)).toEqual(toBatchAnswer(tokens, draft, visitId));
+  const storedSeed = SendDraft.parse(JSON.parse(JSON.stringify(seed('u'))));
+  expect(toSendAnswer(tokens, storedSeed, visitId)).toEqual(toSendAnswer(tokens, seed('u'), visitId));
+});

@@ -1,0 +1,64 @@
+import { BatchAnswer, type IgnoredAnswer, type SendAnswer } from '@meridian/contract/collect';
+import { errorBody } from '@meridian/contract/errors';
+import { z } from 'zod';
+import type { CacheTokens } from './cache-token.ts';
+import type { CollectOutcome, DropReason, TokenSeed } from './collect.ts';
+
+/*
+ * An answer is made of a draft and of the visit ids that the event log chose. The draft is stored beside an idempotency key,
+ * so that a repeated request gets the first answer again, token included.
+ */
+
+export const SendDraft = z.object({
+  websiteId: z.string(),
+  sessionId: z.string(),
+  lastAtMs: z.number(),
+  distinctId: z.string(),
+  issuedAtSeconds: z.number(),
+}) satisfies z.ZodType<TokenSeed>;
+
+/** `tokenSeed`: of the last accepted event. */
+export const BatchDraft = BatchAnswer.omit({ cache: true }).extend({ tokenSeed: SendDraft.nullable() });
+export type BatchDraft = z.infer<typeof BatchDraft>;
+
+export function toSendAnswer(tokens: CacheTokens, seed: TokenSeed, visitId: string): SendAnswer {
+  return { cache: tokens.sign({ ...seed, visitId }), sessionId: seed.sessionId, visitId };
+}
+
+export function toIgnoredAnswer(reason: DropReason): IgnoredAnswer {
+  return { beep: 'boop', ignored: reason };
+}
+
+/** The counts and reasons of a batch; indexes are positions in the body. */
+export function toBatchDraft(outcomes: readonly CollectOutcome[]): BatchDraft {
+  const draft: BatchDraft = {
+    size: outcomes.length,
+    processed: 0,
+    errors: 0,
+    details: [],
+    ignored: 0,
+    ignoredDetails: [],
+    tokenSeed: null,
+  };
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.kind === 'accepted') {
+      draft.processed++;
+      draft.tokenSeed = outcome.tokenSeed;
+    } else if (outcome.kind === 'dropped') {
+      draft.ignored++;
+      draft.ignoredDetails.push({ index, reason: outcome.reason });
+    } else {
+      draft.errors++;
+      const { code, message } = outcome;
+      draft.details.push({ index, error: message, response: errorBody(code, message) });
+    }
+  }
+  return draft;
+}
+
+/** `lastVisitId`: of the last stored event, undefined when none was stored. */
+export function toBatchAnswer(tokens: CacheTokens, draft: BatchDraft, lastVisitId: string | undefined): BatchAnswer {
+  const { tokenSeed, ...answer } = draft;
+  const hasToken = tokenSeed !== null && lastVisitId !== undefined;
+  return { ...answer, cache: hasToken ? tokens.sign({ ...tokenSeed, visitId: lastVisitId }) : null };
+}

@@ -1,0 +1,146 @@
+import type { ErrorCode } from '@meridian/contract/errors';
+import type { Placement } from '@meridian/queue/event-log';
+import type { CacheToken } from './cache-token.ts';
+import { normalizeAddress } from './client/address.ts';
+import type { ClientProfile } from './client/client-profile.ts';
+import type { Place } from './client/geo.ts';
+import { type EventFault, isFault, type ParsedEvent, parseEvent } from './event/parse-event.ts';
+import type { SessionIds } from './session-ids.ts';
+import { toPendingEvent } from './to-pending-event.ts';
+import type { KnownWebsite, WebsiteDirectory } from './website-directory.ts';
+
+/** Who sends: what the events of one request have in common. */
+export type Sender = {
+  /** Trimmed; '' = none. */
+  userAgent: string;
+  address: string;
+  /** Told by a content network in front of us. */
+  place: Readonly<Place> | null;
+  token: CacheToken | null;
+  /** The collector's clock when the request came, Unix ms. */
+  nowMs: number;
+};
+
+export type DropReason = 'no-user-agent' | 'crawler' | 'blocked-address';
+
+/** A cache token before the event log has chosen the visit. */
+export type TokenSeed = Omit<CacheToken, 'visitId'>;
+
+export type Rejection = { kind: 'rejected'; code: ErrorCode; field: string | null; message: string };
+
+export type CollectOutcome =
+  | { kind: 'accepted'; placement: Placement; tokenSeed: TokenSeed }
+  | Rejection
+  | { kind: 'dropped'; reason: DropReason };
+
+export type Collect = (element: unknown, sender: Sender) => CollectOutcome | Promise<CollectOutcome>;
+
+export type CollectDeps = {
+  /** The region that this collector serves. */
+  region: string;
+  websites: WebsiteDirectory;
+  sessions: SessionIds;
+  profileOf: (userAgent: string) => Readonly<ClientProfile>;
+  placeOf: (address: string) => Readonly<Place>;
+  isBlocked: (address: string) => boolean;
+  /** Whether a sender may say what the visitor's address, User-Agent, browser, system and device are. */
+  allowOverrides: boolean;
+  /** UUIDv7; without a time, now's and growing. */
+  newId: (atMs?: number) => string;
+};
+
+/**
+ * Decides about one element of a body: accepted and enriched, rejected (the sender is told why), or dropped on purpose.
+ * A promise only where the website is not known yet.
+ */
+export function createCollect(deps: CollectDeps): Collect {
+  const { region, websites, profileOf, isBlocked } = deps;
+
+  return (element, sender) => {
+    const event = parseEvent(element, sender.nowMs);
+    if (isFault(event)) return rejection('bad-request', event);
+    if (sender.userAgent === '') return dropped['no-user-agent'];
+    if (!deps.allowOverrides) removeOverrides(event);
+    const client = toClient(event, sender);
+    const profile = profileOf(client.userAgent);
+    if (profile.isCrawler) return dropped.crawler;
+    if (isBlocked(client.address)) return dropped['blocked-address'];
+
+    const decide = (website: KnownWebsite | null): CollectOutcome => {
+      if (!website) return unknownWebsite;
+      return website.region === region ? accept(deps, event, sender, client, profile) : unavailable;
+    };
+    const website = websites.find(event.websiteId);
+    return website instanceof Promise ? website.then(decide, () => unavailable) : decide(website);
+  };
+}
+
+const dropped = {
+  'no-user-agent': { kind: 'dropped', reason: 'no-user-agent' },
+  crawler: { kind: 'dropped', reason: 'crawler' },
+  'blocked-address': { kind: 'dropped', reason: 'blocked-address' },
+} as const satisfies Record<DropReason, CollectOutcome>;
+
+const unknownWebsite = rejection('bad-request', { field: 'payload.website', fault: 'is not a known website' });
+/** The registry cannot be asked, or the website's events live in another region. */
+const unavailable: Rejection = {
+  kind: 'rejected',
+  code: 'service-unavailable',
+  field: null,
+  message: 'The event cannot be taken at the moment.',
+};
+
+function rejection(code: ErrorCode, { field, fault }: EventFault): Rejection {
+  return { kind: 'rejected', code, field, message: `${field}: ${fault}` };
+}
+
+function removeOverrides(event: ParsedEvent): void {
+  event.ip = event.userAgent = event.browser = event.os = event.device = '';
+}
+
+/** The visitor's own address and User-Agent, which may not be the sender's. */
+type Client = { userAgent: string; address: string; place: Readonly<Place> | null };
+
+function toClient(event: ParsedEvent, sender: Sender): Client {
+  const userAgent = event.userAgent === '' ? sender.userAgent : event.userAgent.trim() || sender.userAgent;
+  const address = event.ip === '' ? null : normalizeAddress(event.ip);
+  return address === null
+    ? { userAgent, address: sender.address, place: sender.place }
+    : { userAgent, address, place: null };
+}
+
+function accept(
+  { sessions, placeOf, newId }: CollectDeps,
+  event: ParsedEvent,
+  sender: Sender,
+  client: Client,
+  profile: Readonly<ClientProfile>,
+): CollectOutcome {
+  const { websiteId, id } = event;
+  const createdAtMs = event.timestampMs ?? sender.nowMs;
+  // A token of another website counts as absent.
+  const token = sender.token?.websiteId === websiteId ? sender.token : null;
+  const sessionId =
+    id !== ''
+      ? sessions.ofId(websiteId, id)
+      : (token?.sessionId ?? sessions.ofClient(websiteId, client.address, client.userAgent, createdAtMs));
+  const distinctId = id || (token?.distinctId ?? '');
+  const place = client.place ?? placeOf(client.address);
+
+  const placement: Placement = {
+    event: toPendingEvent(event, { eventId: newId(), sessionId, createdAtMs, distinctId, profile, place }),
+    candidateVisitId: newId(createdAtMs),
+  };
+  if (token) {
+    const { visitId, lastAtMs } = token;
+    if (token.sessionId === sessionId) placement.hint = { visitId, lastAtMs };
+    // A session without id lends its visit to the id; one that has another id lends nothing.
+    else if (token.distinctId === '') placement.link = { sessionId: token.sessionId, visitId, lastAtMs };
+  }
+  const issuedAtSeconds = Math.floor(sender.nowMs / 1_000);
+  return {
+    kind: 'accepted',
+    placement,
+    tokenSeed: { websiteId, sessionId, lastAtMs: createdAtMs, distinctId, issuedAtSeconds },
+  };
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ErrorCode, errorBody, type FieldErrors, problemBody, wantsProblem } from '@meridian/contract/errors';
+import { corsHeaders, preflightHeaders } from './cors.ts';
+
+/** A request of collection on its way to an answer. */
+export type Exchange = { request: IncomingMessage; response: ServerResponse; requestId: string };
+
+/** What is read and thrown away of a body that was refused, before the connection is cut. */
+const discardMaxBytes = 16_777_216;
+
+/** Between 1 and 30; long enough for a store to restart. */
+const retryAfterSeconds = '5';
+
+/** @param body JSON text in ASCII */
+export function answerJson(exchange: Exchange, body: string): void {
+  answer(exchange, 200, ['content-type', 'application/json'], body);
+}
+
+/** An error body (decisions 2.1), as RFC 9457 when the client asks for it. */
+export function answerError(exchange: Exchange, code: ErrorCode, message: string, properties?: FieldErrors): void {
+  const body = errorBody(code, message, properties);
+  const asProblem = wantsProblem(exchange.request.headers.accept);
+  const headers = ['content-type', asProblem ? 'application/problem+json' : 'application/json'];
+  if (code === 'service-unavailable') headers.push('retry-after', retryAfterSeconds);
+  if (code === 'method-not-allowed') headers.push('allow', 'POST, OPTIONS');
+  answer(exchange, body.error.status, headers, JSON.stringify(asProblem ? problemBody(body) : body));
+}
+
+export function answerPreflight(exchange: Exchange): void {
+  answer(exchange, 204, preflightHeaders(exchange.request.headers), '');
+}
+
+function answer({ request, response, requestId }: Exchange, status: number, headers: string[], body: string): void {
+  // Gone already: the client, or the whole process at its end.
+  if (response.destroyed || response.headersSent) return;
+  const { origin } = request.headers;
+  headers.push('x-request-id', requestId, 'x-content-type-options', 'nosniff');
+  if (status !== 204) headers.push('content-length', String(body.length));
+  if (origin !== undefined) headers.push(...corsHeaders(origin));
+  response.writeHead(status, headers);
+  if (request.complete) {
+    response.end(body, 'latin1');
+    return;
+  }
+  // Ended only when the rest has come: a connection that is closed while the client writes can cost it the answer.
+  response.write(body, 'latin1');
+  discardRest(request, () => response.end());
+}
+
+function discardRest(request: IncomingMessage, done: () => void): void {
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > discardMaxBytes) request.destroy();
+  });
+  request.once('close', done);
+  request.once('end', done);
+  request.resume();
+}

@@ -1,0 +1,19 @@
+import type { Append, EventLog } from '@meridian/queue/event-log';
+import { answerError, type Exchange } from '../http/answer.ts';
+
+export type Appended = { visitIds: string[]; replayOf?: string };
+
+export type AppendDeps = { eventLog: EventLog; reportOutage: (error: unknown) => void };
+
+/** Puts a request's events into the event log; null when they are not there and the client has been told. */
+export async function appendEvents(deps: AppendDeps, exchange: Exchange, append: Append): Promise<Appended | null> {
+  try {
+    const result = await deps.eventLog.append(append);
+    if (result.ok) return result;
+    answerError(exchange, result.reason, 'Idempotency-Key: was used with another body');
+  } catch (error) {
+    deps.reportOutage(error);
+    answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
+  }
+  return null;
+}

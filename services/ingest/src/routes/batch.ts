@@ -1,0 +1,52 @@
+import { batchBodyMaxBytes, batchEventsMax } from '@meridian/contract/collect';
+import type { Placement } from '@meridian/queue/event-log';
+import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
+import { toBatchElements } from '../batch-elements.ts';
+import type { CollectOutcome } from '../collect.ts';
+import { answerError, answerJson, type Exchange } from '../http/answer.ts';
+import { toIdempotency } from '../idempotency.ts';
+import { appendEvents } from './append-events.ts';
+import { readJson } from './read-json.ts';
+import type { RouteDeps } from './send.ts';
+
+const limits = { bodyMaxBytes: batchBodyMaxBytes, containersMax: 200_000 };
+
+/** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
+export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
+  const { collect, senderOf, tokens } = deps;
+  return async (exchange) => {
+    const json = await readJson(exchange, limits);
+    if (!json) return;
+    const elements = toBatchElements(json.value);
+    if (!elements) return answerError(exchange, 'bad-request', 'The body must be an array of events.');
+    if (elements.length > batchEventsMax)
+      return answerError(exchange, 'bad-request', `A batch must not hold more than ${batchEventsMax} events.`);
+
+    const sender = senderOf(exchange.request);
+    const outcomes = await settled(elements.map((element) => collect(element, sender)));
+    const draft = toBatchDraft(outcomes);
+    const placements: Placement[] = [];
+    for (const outcome of outcomes) if (outcome.kind === 'accepted') placements.push(outcome.placement);
+
+    const { idempotencyKey: key, body } = json;
+    if (placements.length === 0 && key === undefined) {
+      return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, draft, undefined)));
+    }
+    const appended = await appendEvents(deps, exchange, {
+      placements,
+      ...(key !== undefined && {
+        idempotency: toIdempotency({ route: 'batch', key, firstElement: elements[0], body, draft }),
+      }),
+    });
+    if (!appended) return;
+    const answered = appended.replayOf === undefined ? draft : BatchDraft.parse(JSON.parse(appended.replayOf));
+    answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, appended.visitIds.at(-1))));
+  };
+}
+
+/** Waits only where a website has to be looked up first. */
+function settled(outcomes: (CollectOutcome | Promise<CollectOutcome>)[]): Promise<CollectOutcome[]> | CollectOutcome[] {
+  return outcomes.some((outcome) => outcome instanceof Promise)
+    ? Promise.all(outcomes)
+    : (outcomes as CollectOutcome[]);
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http';
+import { sendBodyMaxBytes } from '@meridian/contract/collect';
+import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
+import type { CacheTokens } from '../cache-token.ts';
+import type { Collect, Sender } from '../collect.ts';
+import { answerError, answerJson, type Exchange } from '../http/answer.ts';
+import { toIdempotency } from '../idempotency.ts';
+import { type AppendDeps, appendEvents } from './append-events.ts';
+import { readJson } from './read-json.ts';
+
+export type RouteDeps = AppendDeps & {
+  collect: Collect;
+  senderOf: (request: IncomingMessage) => Sender;
+  tokens: CacheTokens;
+};
+
+const limits = { bodyMaxBytes: sendBodyMaxBytes, containersMax: 10_000 };
+
+/** POST /send: one event. */
+export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
+  const { collect, senderOf, tokens } = deps;
+  return async (exchange) => {
+    const json = await readJson(exchange, limits);
+    if (!json) return;
+    const outcome = await collect(json.value, senderOf(exchange.request));
+    if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
+    if (outcome.kind === 'rejected') {
+      const { code, field, message } = outcome;
+      return answerError(exchange, code, message, field === null ? undefined : { [field]: { errors: [message] } });
+    }
+
+    const { placement, tokenSeed } = outcome;
+    const appended = await appendEvents(deps, exchange, {
+      placements: [placement],
+      ...(json.idempotencyKey !== undefined && {
+        idempotency: toIdempotency({
+          route: 'send',
+          key: json.idempotencyKey,
+          firstElement: json.value,
+          body: json.body,
+          draft: tokenSeed,
+        }),
+      }),
+    });
+    if (!appended) return;
+    const [visitId = ''] = appended.visitIds;
+    const draft = appended.replayOf === undefined ? tokenSeed : SendDraft.parse(JSON.parse(appended.replayOf));
+    answerJson(exchange, JSON.stringify(toSendAnswer(tokens, draft, visitId)));
+  };
+}
