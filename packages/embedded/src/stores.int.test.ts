@@ -178,8 +178,8 @@ function openWriters({ databaseUrl, clickhouseUrl, redisUrl }: Stores): Writer[]
     },
     {
       store: 'redis',
-      write: (number) => redis.zadd('number', number, String(number)),
-      read: async () => (await redis.zrange('number', 0, -1)).map(Number),
+      write: (number) => redis.zadd('number', String(number), String(number)),
+      read: async () => (await redis.zrange('number', '0', '-1')).map(Number),
       close: async () => redis.disconnect(),
     },
   ];
