@@ -1,0 +1,70 @@
+import { createEventLog } from '@meridian/queue/event-log';
+import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
+import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
+import type { Registry } from '@meridian/registry/registry';
+import type { Logger } from '@meridian/runtime/logger';
+import type { Redis } from 'ioredis';
+import { createCacheTokens } from './cache-token.ts';
+import { createAddressList } from './client/address-list.ts';
+import { createClientAddresses } from './client/client-address.ts';
+import { createClientProfiles } from './client/client-profile.ts';
+import { openGeo } from './client/geo.ts';
+import { createCollect } from './collect.ts';
+import type { CollectSettings } from './config.ts';
+import { createIngestHandler, type IngestHandler } from './create-ingest-handler.ts';
+import { createOutageLog } from './outage-log.ts';
+import { createSenders } from './sender.ts';
+import { createSessionIds } from './session-ids.ts';
+import { createWebsiteDirectory } from './website-directory.ts';
+
+export type IngestDeps = {
+  /** A `producer` connection for the event log alone: one that does not answer is broken off. */
+  redis: Redis;
+  /** A `worker` connection for news of websites alone: a connection that listens can do nothing else. */
+  subscriber: Redis;
+  registry: Pick<Registry, 'findWebsiteRoute'>;
+  config: Readonly<CollectSettings>;
+  logger: Logger;
+  /** Unix ms. */
+  now?: () => number;
+};
+
+/** Collection of one region, ready to answer: reads the geo file and begins to listen to news of websites. */
+export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
+  const { redis, subscriber, registry, config, logger, now = Date.now } = deps;
+  const websites = createWebsiteDirectory({ findWebsiteRoute: registry.findWebsiteRoute, now });
+  // News may be missed until the connection listens, and whenever it was lost. Not waited for: without Redis a collector
+  // starts as well, and says 503.
+  subscriber.on('ready', () => websites.doubtAll());
+  subscribeWebsiteChanges(subscriber, (websiteId) => websites.forget(websiteId)).then(
+    () => websites.doubtAll(),
+    (error: unknown) => logger.error({ err: error }, 'no news of websites'),
+  );
+
+  const tokens = createCacheTokens(config.APP_SECRET);
+  return createIngestHandler({
+    region: config.REGION,
+    logger,
+    eventLog: createEventLog({ redis, partitions: config.EVENT_LOG_PARTITIONS, now }),
+    reportOutage: createOutageLog(logger),
+    tokens,
+    senderOf: createSenders({
+      addressOf: createClientAddresses({
+        trustedProxies: config.TRUSTED_PROXIES,
+        clientIpHeader: config.CLIENT_IP_HEADER,
+      }),
+      tokens,
+      now,
+    }),
+    collect: createCollect({
+      region: config.REGION,
+      websites,
+      sessions: createSessionIds(config.APP_SECRET),
+      profileOf: createClientProfiles(config.BOT_FILTER),
+      placeOf: await openGeo(config.GEOIP_DB),
+      isBlocked: createAddressList(config.IGNORE_IP),
+      allowOverrides: config.COLLECT_OVERRIDES === 'on',
+      newId: createUuidV7Minter({ now }),
+    }),
+  });
+}

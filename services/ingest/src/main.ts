@@ -1,0 +1,40 @@
+import { createRegistry } from '@meridian/registry/registry';
+import { loadConfig, redactConfig } from '@meridian/runtime/config';
+import { listen } from '@meridian/runtime/http/server';
+import { createLogger } from '@meridian/runtime/logger';
+import { runProcess } from '@meridian/runtime/process';
+import { connectRedis } from '@meridian/runtime/redis';
+import { IngestConfig } from './config.ts';
+import { createIngest } from './create-ingest.ts';
+import { createProcessRoutes } from './process-routes.ts';
+
+/** Longer than the slowest answer: an append is settled within a second. */
+const stopGraceMs = 10_000;
+/** A sender does not wait for a registry that says nothing. */
+const registryTimeoutMs = 1_500;
+const registryPoolMax = 4;
+
+const logger = createLogger({ service: 'ingest' });
+
+runProcess({ logger }, async (life) => {
+  const config = loadConfig(IngestConfig, process.env);
+  logger.level = config.LOG_LEVEL;
+  logger.info(redactConfig(config), 'starting');
+
+  const redis = connectRedis(config.REDIS_URL, { role: 'producer', logger });
+  const subscriber = connectRedis(config.REDIS_URL, { role: 'worker', logger });
+  const registry = createRegistry(config.DATABASE_URL, { poolMax: registryPoolMax, timeoutMs: registryTimeoutMs });
+  life.onStop('stores', async () => {
+    redis.disconnect();
+    subscriber.disconnect();
+    await registry.close();
+  });
+  // A store that is away now is connected to later; until then /readyz names it.
+  redis.connect().catch(() => {});
+
+  const handle = await createIngest({ redis, subscriber, registry, config, logger });
+  const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres: registry.ping });
+  const server = await listen(routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
+  life.onStop('http', () => server.close(stopGraceMs));
+  logger.info({ port: server.port }, 'listening');
+});
