@@ -199,5 +199,5 @@ export type EventsAnswer = z.infer<typeof EventsAnswer>;
 export const Metric = z.object({ x: z.string(), y: z.number(), country: z.string().optional() });
 export type Metric = z.infer<typeof Metric>;
 
-export const ExpandedMetric = Stats.extend({ name: z.string() });
+export const ExpandedMetric = Stats.extend({ name: z.string(), country: z.string().optional() });
 export type ExpandedMetric = z.infer<typeof ExpandedMetric>;

@@ -8,13 +8,18 @@ import { requestLog } from './http/request-log.ts';
 import { routedPath } from './http/routed-path.ts';
 import { unknownRoute } from './http/unknown-route.ts';
 import type { QueryDeps, QueryEnv } from './query-env.ts';
+import { activeRoutes } from './routes/active.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { eventsRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { loginRoutes } from './routes/login.ts';
 import { meRoutes } from './routes/me.ts';
+import { metricsRoutes } from './routes/metrics.ts';
+import { pageviewsRoutes } from './routes/pageviews.ts';
 import { sessionRoutes } from './routes/session.ts';
+import { statsRoutes } from './routes/stats.ts';
 import { userRoutes } from './routes/users.ts';
 import { websiteRoutes } from './routes/website.ts';
 import { websitesRoutes } from './routes/websites.ts';
@@ -49,5 +54,10 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', userRoutes(deps))
     .route('/', adminRoutes(deps))
     .route('/', websitesRoutes(deps))
-    .route('/', websiteRoutes(deps));
+    .route('/', websiteRoutes(deps))
+    .route('/', statsRoutes(deps))
+    .route('/', pageviewsRoutes(deps))
+    .route('/', eventsRoutes(deps))
+    .route('/', activeRoutes(deps))
+    .route('/', metricsRoutes(deps));
 }

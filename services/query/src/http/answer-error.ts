@@ -13,7 +13,8 @@ const retryAfterSeconds = '5';
 export function answerError(logger: Logger): ErrorHandler<QueryEnv> {
   return (thrown, c) => {
     const error = toApiError(thrown);
-    if (error.status >= 500) logger.error({ requestId: c.get('requestId'), path: c.req.path, err: thrown }, 'failed');
+    if (error.status >= 500 && !callerIsGone(thrown))
+      logger.error({ requestId: c.get('requestId'), path: c.req.path, err: thrown }, 'failed');
     if (error.code === 'unauthorized') c.header('www-authenticate', 'Bearer');
     if (error.code === 'service-unavailable') c.header('retry-after', retryAfterSeconds);
     for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
@@ -26,9 +27,16 @@ export function answerError(logger: Logger): ErrorHandler<QueryEnv> {
 /** A store that is away, or a question it could not answer, is 503 (never zeros); what nobody foresaw is 500. */
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof WarehouseError && thrown.kind === 'invalid-expression')
+    return new ApiError('bad-request', 'A filter holds an expression that is not valid.', { cause: thrown });
   if (thrown instanceof WarehouseError)
     return new ApiError('service-unavailable', 'Statistics are not available at the moment.', { cause: thrown });
   if (thrown instanceof RegistryError && thrown.kind === 'unavailable')
     return new ApiError('service-unavailable', 'The service is not available at the moment.', { cause: thrown });
   return new ApiError('server-error', 'Internal error', { cause: thrown });
+}
+
+/** Nobody reads the answer any more; the query was ended on purpose. */
+function callerIsGone(thrown: unknown): boolean {
+  return thrown instanceof WarehouseError && thrown.kind === 'aborted';
 }

@@ -1,5 +1,5 @@
 import type { Unit } from '@meridian/contract/statistics';
-import type { DateRange } from './resolve-date-range.ts';
+import type { DateRange } from '@meridian/warehouse/question';
 import type { TimeZone } from './time-zone.ts';
 
 /** More points than this are refused (decisions 6.3). */
@@ -47,16 +47,18 @@ export function finestUnit(range: DateRange, zone: TimeZone): Unit {
 }
 
 /**
- * Minutes and hours start where the local clock shows a full one, and where the clock is changed: after Lord Howe's
+ * Labelled with their start and, as Berlin's 25 October 2026 has 02:00 twice, the offset at that instant; `Z` is for UTC
+ * only. Minutes and hours start where the local clock shows a full one, and where the clock is changed: after Lord Howe's
  * half-hour change, the first hour is half an hour long.
  */
 function clockBuckets(startMs: number, endMs: number, unitMs: number, zone: TimeZone): Bucket[] {
   const shortestEndMs = Math.min(endMs, startMs + (bucketsMax + 1) * unitMs);
   const buckets: Bucket[] = [];
-  for (const { startMs: spanStartMs, endMs: spanEndMs, offsetMs } of zone.spans(startMs - unitMs, shortestEndMs)) {
-    for (let ms = spanStartMs; ms < spanEndMs; ms = nextFull(ms, unitMs, offsetMs)) {
+  for (const span of zone.spans(startMs - unitMs, shortestEndMs)) {
+    const offset = zone.isUtc ? 'Z' : offsetLabel(span.offsetMs);
+    for (let ms = span.startMs; ms < span.endMs; ms = nextFull(ms, unitMs, span.offsetMs)) {
       if (ms <= startMs) buckets.length = 0;
-      buckets.push({ startMs: ms, label: clockLabel(ms, offsetMs, zone.isUtc) });
+      buckets.push({ startMs: ms, label: `${timeLabel(ms + span.offsetMs)}${offset}` });
     }
   }
   return buckets;
@@ -79,9 +81,9 @@ function calendarBuckets(startMs: number, endMs: number, unit: CalendarUnit, zon
   return buckets;
 }
 
-/** '2026-10-25T02:00:00+02:00'; 'Z' for UTC only. */
-function clockLabel(ms: number, offsetMs: number, isUtc: boolean): string {
-  return `${new Date(ms + offsetMs).toISOString().slice(0, 19)}${isUtc ? 'Z' : offsetLabel(offsetMs)}`;
+/** '2026-10-25T02:00:00' */
+function timeLabel(localMs: number): string {
+  return new Date(localMs).toISOString().slice(0, 19);
 }
 
 /** '+05:45'; with seconds for clocks of before 1972 that had them. */

@@ -1,5 +1,5 @@
 import type { Compare } from '@meridian/contract/statistics';
-import type { DateRange } from './resolve-date-range.ts';
+import type { DateRange } from '@meridian/warehouse/question';
 import type { TimeZone } from './time-zone.ts';
 
 /** The range that a range is compared with (decisions 6.4). */

@@ -1,5 +1,6 @@
 import type { RangeQuery } from '@meridian/contract/statistics';
 import { ApiError } from '@meridian/runtime/http/api-error';
+import type { DateRange } from '@meridian/warehouse/question';
 import { badRequest } from '../http/bad-request.ts';
 import type { TimeZone } from './time-zone.ts';
 
@@ -8,9 +9,6 @@ const dayMs = 86_400_000;
 /** Bounds that the stores and the calendar can hold; events are accepted from 2000 on. */
 const earliestMs = Date.UTC(1970, 0, 1);
 const latestMs = Date.UTC(2200, 0, 1);
-
-/** Both bounds are inclusive, to the millisecond. */
-export type DateRange = { startAt: Date; endAt: Date };
 
 type Bounds = Omit<RangeQuery, 'timezone'>;
 

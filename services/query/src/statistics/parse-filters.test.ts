@@ -1,0 +1,78 @@
+import { filterNames } from '@meridian/contract/statistics';
+import { expect, test } from 'vitest';
+import { parseFilters } from './parse-filters.ts';
+
+const parse = (query: string) => parseFilters(new URLSearchParams(query));
+const one = (query: string) => {
+  const [filter, ...rest] = parse(query);
+  expect(rest).toEqual([]);
+  return filter;
+};
+
+test('every filter of the API is read by its name', () => {
+  for (const name of filterNames) expect(parse(`${name}=x`), name).toEqual([{ name, op: 'eq', values: ['x'] }]);
+});
+
+test.each([
+  ['url', 'path'],
+  ['host', 'hostname'],
+  ['pageTitle', 'title'],
+  ['eventName', 'event'],
+  ['utm_source', 'utmSource'],
+  ['utm_medium', 'utmMedium'],
+  ['utm_campaign', 'utmCampaign'],
+  ['utm_content', 'utmContent'],
+  ['utm_term', 'utmTerm'],
+  ['distinct_id', 'distinctId'],
+])('the old name %s means %s', (old, name) => {
+  expect(one(`${old}=x`)?.name).toBe(name);
+});
+
+test('each operator is read, s and ns ignore what follows', () => {
+  for (const op of ['eq', 'neq', 'c', 'dnc', 're', 'nre'])
+    expect(one(`path=${op}./a`)).toEqual({ name: 'path', op, values: ['/a'] });
+  for (const op of ['s', 'ns'])
+    for (const rest of ['', 'true', ',']) expect(one(`path=${op}.${rest}`)).toEqual({ name: 'path', op, values: [] });
+});
+
+test('what only looks like an operator is plain, and eq. escapes', () => {
+  for (const value of ['v1.html', 'gt.5', 't.x', 'EQ.x', '.x', 'eq', 'eqx', 's', 'toString.x'])
+    expect(one(`title=${value}`), value).toEqual({ name: 'title', op: 'eq', values: [value] });
+  expect(one('title=eq.c.html')).toEqual({ name: 'title', op: 'eq', values: ['c.html'] });
+});
+
+test('commas separate alternatives of plain, eq and neq, and the whole value is one too', () => {
+  expect(one('path=/a,/b')).toEqual({ name: 'path', op: 'eq', values: ['/a,/b', '/a', '/b'] });
+  expect(one('path=neq./a,,/b,')).toEqual({ name: 'path', op: 'neq', values: ['/a,,/b,', '/a', '/b'] });
+  expect(one('path=c./a,/b')).toEqual({ name: 'path', op: 'c', values: ['/a,/b'] });
+});
+
+test('a repeated key adds alternatives, per operator', () => {
+  expect(one('path=/a&path=/b')).toEqual({ name: 'path', op: 'eq', values: ['/a', '/b'] });
+  expect(parse('path=c.x&path=dnc.y&path=c.z')).toEqual([
+    { name: 'path', op: 'c', values: ['x', 'z'] },
+    { name: 'path', op: 'dnc', values: ['y'] },
+  ]);
+});
+
+test('a number behind the name makes a condition of its own', () => {
+  expect(parse('path=c.blog&path1=neq./blog&url22=/x')).toEqual([
+    { name: 'path', op: 'c', values: ['blog'] },
+    { name: 'path', op: 'neq', values: ['/blog'] },
+    { name: 'path', op: 'eq', values: ['/x'] },
+  ]);
+});
+
+test('empty values, unknown names and spellings of arrays and objects are ignored', () => {
+  expect(
+    parse('path=&title=eq.&os=c.&event=re.&colour=red&path[]=/a&path[$ne]=x&__proto__=x&constructor=x&1=x'),
+  ).toEqual([]);
+});
+
+test('an expression of 200 characters is taken, whatever they are, one more is 400 and names the key', () => {
+  expect(one(`path=re.${'😀'.repeat(200)}`)?.values).toEqual(['😀'.repeat(200)]);
+  for (const op of ['re', 'nre'])
+    expect(() => parse(`path1=${op}.${'a'.repeat(201)}`)).toThrow(
+      expect.objectContaining({ code: 'bad-request', message: expect.stringMatching(/^path1:/) }),
+    );
+});
