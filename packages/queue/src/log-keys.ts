@@ -17,3 +17,17 @@ export function partitionOf(websiteId: string, partitions: number): number {
   for (let i = 0; i < websiteId.length; i++) hash = Math.imul(hash ^ websiteId.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;
 }
+
+/** Events that could not be stored, with the reason. */
+export function deadLettersKey(partition: number): string {
+  return `dead-letters:{${partition}}`;
+}
+
+/** Which batches were begun, by their token. */
+export const manifestsKey = 'event-batches';
+
+/** What was in the log when Redis was last seen to have restarted. */
+export const restartKey = 'events-restart';
+
+/** The group in which all workers read. */
+export const consumerGroup = 'workers';

@@ -21,6 +21,14 @@ export async function connectProducer(url: string): Promise<Redis> {
   return redis;
 }
 
+/** A connection as a worker has it: waits for Redis. */
+export async function connectWorker(url: string): Promise<Redis> {
+  const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 50, lazyConnect: true });
+  redis.on('error', () => {}); // it comes back
+  await redis.connect();
+  return redis;
+}
+
 /** A Redis process that one test may stop, kill and start again. */
 export type OwnRedis = {
   url: string;

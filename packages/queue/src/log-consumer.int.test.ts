@@ -1,0 +1,310 @@
+import { randomUUID } from 'node:crypto';
+import { createRedisDatabase } from '@meridian/embedded/test-stores';
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createEventLog, type EventLog, type Placement } from './event-log.ts';
+import type { LogBatch } from './log-batch.ts';
+import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
+import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf } from './log-keys.ts';
+import { getLogMark, isConsumedUpTo } from './log-marks.ts';
+import { pendingEvent } from './test-events.ts';
+import { connectProducer, connectWorker, startOwnRedis } from './test-redis.ts';
+import { createUuidV7Minter } from './uuid-v7.ts';
+
+const mint = createUuidV7Minter();
+const partitions = 3;
+const limits = { eventsMax: 50_000, maxWaitMs: 20 };
+const reclaimIdleMs = 300;
+const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(partition));
+
+let url: string;
+let redis: Redis;
+let log: EventLog;
+let ends: (() => Promise<void> | void)[];
+
+beforeEach(async () => {
+  ends = [];
+  const database = await createRedisDatabase();
+  ends.push(database.drop);
+  await connect(database.url);
+});
+afterEach(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+async function connect(redisUrl: string): Promise<void> {
+  url = redisUrl;
+  redis = await connectProducer(url);
+  ends.push(() => redis.disconnect());
+  log = createEventLog({ redis, partitions });
+}
+
+async function consumer(name: string = randomUUID()): Promise<LogConsumer> {
+  const [own, reader] = [await connectWorker(url), await connectWorker(url)];
+  ends.push(() => own.disconnect());
+  ends.push(() => reader.disconnect());
+  return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs });
+}
+
+/** Appends events of as many websites, and gives their ids, sorted. */
+async function append(count: number): Promise<string[]> {
+  const placements: Placement[] = Array.from({ length: count }, () => {
+    const event = pendingEvent({ eventId: mint(), websiteId: randomUUID(), sessionId: randomUUID() });
+    return { event, candidateVisitId: mint(event.createdAtMs) };
+  });
+  await log.append({ placements });
+  return placements.map(({ event }) => event.eventId);
+}
+
+async function getBatch(from: LogConsumer, ask = limits): Promise<LogBatch> {
+  for (;;) {
+    const batch = await from.next(ask);
+    if (batch) return batch;
+  }
+}
+
+const idsOf = (batch: LogBatch): string[] => batch.events.map((event) => event.eventId).sort();
+const entriesLeft = async (): Promise<number> =>
+  (await Promise.all(streams.map((stream) => redis.xlen(stream)))).reduce((sum, length) => sum + length, 0);
+
+describe('a consumer', () => {
+  test('gets what was appended to every partition, and leaves nothing behind after the commit', async () => {
+    const worker = await consumer();
+    expect(await worker.next(limits)).toBeNull();
+    const appended = await append(30);
+    const batch = await getBatch(worker);
+    expect(idsOf(batch)).toEqual(appended);
+    expect(batch.events[0]?.visitId).toEqual(expect.any(String));
+    expect(batch.mayBeStored).toBe(false);
+    expect(await worker.commit(batch, [])).toBe(true);
+    expect(await entriesLeft()).toBe(0);
+    expect(await redis.exists(manifestsKey)).toBe(0);
+    expect(await worker.next(limits)).toBeNull();
+  });
+
+  test('gets what is appended while it waits', async () => {
+    const worker = await consumer();
+    const batch = getBatch(worker);
+    const appended = await append(1);
+    expect(idsOf(await batch)).toEqual(appended);
+  });
+
+  test('closes a batch when it is full', async () => {
+    for (let i = 0; i < 6; i++) await append(30);
+    const batch = await getBatch(await consumer(), { eventsMax: 60, maxWaitMs: 10_000 });
+    expect(batch.events.length).toBeGreaterThanOrEqual(60);
+    expect(batch.events.length).toBeLessThan(180);
+  });
+
+  test('shares the log with others: every event goes to one', async () => {
+    const workers = [await consumer(), await consumer(), await consumer()];
+    const appended = (await Promise.all(Array.from({ length: 20 }, () => append(10)))).flat();
+    const got: string[] = [];
+    const consume = async (worker: LogConsumer): Promise<void> => {
+      while (got.length < appended.length) {
+        const batch = await worker.next({ eventsMax: 20, maxWaitMs: 5 });
+        if (batch && (await worker.commit(batch, []))) got.push(...idsOf(batch));
+      }
+    };
+    await Promise.all(workers.map(consume));
+    expect(got.sort()).toEqual(appended.sort());
+  });
+
+  test('that stops leaves no idle consumer behind, but never what it holds', async () => {
+    const [quiet, holding] = [await consumer('quiet'), await consumer('holding')];
+    await quiet.next(limits);
+    await append(10);
+    await getBatch(holding);
+    await quiet.leave();
+    await holding.leave();
+    const held = (await Promise.all(streams.map((stream) => redis.xpending(stream, consumerGroup)))).map((p) =>
+      Number(p[0]),
+    );
+    expect(held.reduce((sum, count) => sum + count, 0)).toBe(await entriesLeft());
+    const names = (await Promise.all(streams.map((stream) => redis.xinfo('CONSUMERS', stream, consumerGroup)))).flat(2);
+    expect(names).not.toContain('quiet');
+    expect(names).toContain('holding');
+  });
+});
+
+describe('exactly once', () => {
+  test('a batch that was begun is taken over with the same events and token; the stalled worker can neither hold nor end it', async () => {
+    const appended = await append(10);
+    const [stalled, other] = [await consumer(), await consumer()];
+    const batch = await getBatch(stalled);
+    const taken = await getBatch(other);
+    expect(idsOf(taken)).toEqual(appended);
+    expect(taken).toMatchObject({ token: batch.token, entryIds: batch.entryIds, mayBeStored: true });
+    expect(await stalled.hold(batch)).toBe(false);
+    expect(await stalled.commit(batch, [])).toBe(false);
+    expect(await entriesLeft()).toBeGreaterThan(0);
+    expect(await other.commit(taken, [])).toBe(true);
+    expect(await entriesLeft()).toBe(0);
+    expect(await redis.exists(manifestsKey)).toBe(0);
+  });
+
+  test('a batch is taken over again and again until somebody ends it', async () => {
+    await append(10);
+    const tokens = new Set<string>();
+    for (let i = 0; i < 3; i++) tokens.add((await getBatch(await consumer())).token);
+    expect(tokens.size).toBe(1);
+  });
+
+  test('only one of many takes an abandoned batch over', async () => {
+    await append(10);
+    await getBatch(await consumer());
+    const workers = await Promise.all(Array.from({ length: 5 }, () => consumer()));
+    const taken: LogBatch[] = [];
+    await expect
+      .poll(async () => {
+        for (const batch of await Promise.all(workers.map((worker) => worker.next(limits))))
+          if (batch) taken.push(batch);
+        return taken.length;
+      })
+      .toBeGreaterThan(0);
+    expect(taken).toHaveLength(1);
+  });
+
+  test('a batch that is held is not taken, however long it takes to store', async () => {
+    await append(10);
+    const [slow, other] = [await consumer(), await consumer()];
+    const batch = await getBatch(slow);
+    const until = performance.now() + 4 * reclaimIdleMs;
+    while (performance.now() < until) {
+      expect(await slow.hold(batch)).toBe(true);
+      expect(await other.next({ eventsMax: 1, maxWaitMs: 1 })).toBeNull();
+    }
+    expect(await slow.commit(batch, [])).toBe(true);
+  }, 20_000);
+
+  test('what a worker read but never began is taken over, to be stored only where it is not', async () => {
+    const appended = await append(10);
+    await (await consumer()).next({ eventsMax: 0, maxWaitMs: 1 }); // makes the group
+    for (const stream of streams) await redis.xreadgroup('GROUP', consumerGroup, 'dead', 'STREAMS', stream, '>');
+    const taken = await getBatch(await consumer());
+    expect(idsOf(taken)).toEqual(appended);
+    expect(taken.mayBeStored).toBe(true);
+  });
+
+  test('what is left of a batch when Redis has lost a part of it is taken over without its token', async () => {
+    await append(30);
+    const batch = await getBatch(await consumer());
+    const partition = batch.entryIds.findIndex((ids) => ids.length > 0);
+    await redis.xack(eventsKey(partition), consumerGroup, ...(batch.entryIds[partition] ?? []));
+    const taken = await getBatch(await consumer());
+    expect(taken.entryIds).toEqual(batch.entryIds.map((ids, p) => (p === partition ? [] : ids)));
+    expect(taken.token).not.toBe(batch.token);
+    expect(taken.mayBeStored).toBe(true);
+  });
+
+  test('what was in the log when Redis restarted may be stored already; what came later is not', async () => {
+    const server = await startOwnRedis();
+    ends.push(server.remove);
+    await connect(server.url);
+    const worker = await consumer();
+    expect(await worker.next(limits)).toBeNull();
+    const before = await append(10);
+    await server.kill();
+    await server.start();
+    const batch = await getBatch(worker);
+    expect(idsOf(batch)).toEqual(before);
+    expect(batch.mayBeStored).toBe(true);
+    await worker.commit(batch, []);
+
+    await expect.poll(() => redis.status).toBe('ready');
+    const after = await append(10);
+    const fresh = await getBatch(worker);
+    expect(idsOf(fresh)).toEqual(after);
+    expect(fresh.mayBeStored).toBe(false);
+  });
+});
+
+describe('what cannot be stored', () => {
+  const lettersIn = async (): Promise<string[][]> =>
+    (await Promise.all(streams.map((_, p) => redis.xrange(deadLettersKey(p), '-', '+'))))
+      .flat()
+      .map(([, fields]) => fields);
+
+  test('becomes a dead letter with reason and time when the batch ends', async () => {
+    await append(10);
+    const worker = await consumer();
+    const batch = await getBatch(worker);
+    const [event] = batch.events;
+    if (!event) throw new Error('no event');
+    await worker.commit(batch, [{ event, reason: 'too odd' }]);
+    expect(await lettersIn()).toEqual([
+      ['time', expect.stringMatching(/^\d{4}-.*Z$/), 'reason', 'too odd', 'event', JSON.stringify(event)],
+    ]);
+    expect(await redis.xlen(deadLettersKey(partitionOf(event.websiteId, partitions)))).toBe(1);
+    expect(await entriesLeft()).toBe(0);
+  });
+
+  test('and cannot become a dead letter either: the batch stays in the log', async () => {
+    const appended = await append(10);
+    const worker = await consumer();
+    const batch = await getBatch(worker);
+    const [event] = batch.events;
+    if (!event) throw new Error('no event');
+    const key = deadLettersKey(partitionOf(event.websiteId, partitions));
+    await redis.set(key, 'not a stream');
+    await expect(worker.commit(batch, [{ event, reason: 'too odd' }])).rejects.toThrow('WRONGTYPE');
+    await redis.del(key);
+    expect(idsOf(await getBatch(await consumer()))).toEqual(appended);
+  });
+
+  test('because its bytes make no sense becomes a dead letter; its neighbours are delivered', async () => {
+    await redis.xadd(eventsKey(1), '*', 'v', '1', 'n', '1', 'events', 'garbage', 'visitIds', 'x'.repeat(16));
+    await redis.xadd(eventsKey(1), '*', 'nothing', 'known');
+    const appended = await append(10);
+    const worker = await consumer();
+    const batch = await getBatch(worker);
+    expect(idsOf(batch)).toEqual(appended);
+    await worker.commit(batch, []);
+    const letters = await lettersIn();
+    expect(letters.map((fields) => fields[4])).toEqual(['entry', 'entry']);
+    expect(letters[1]?.[5]).toBe(
+      JSON.stringify(['nothing', 'known'].map((text) => Buffer.from(text).toString('base64'))),
+    );
+    expect(await entriesLeft()).toBe(0);
+  });
+
+  test('because a later version wrote it stays in the log for a worker that knows the version', async () => {
+    await redis.xadd(eventsKey(1), '*', 'v', '2', 'n', '1', 'events', 'x', 'visitIds', 'y');
+    const appended = await append(10);
+    const worker = await consumer();
+    const batch = await getBatch(worker);
+    expect(idsOf(batch)).toEqual(appended);
+    await worker.commit(batch, []);
+    expect(await entriesLeft()).toBe(1);
+    expect(await lettersIn()).toEqual([]);
+  });
+});
+
+test('a full Redis can be drained', async () => {
+  const server = await startOwnRedis();
+  ends.push(server.remove);
+  await connect(server.url);
+  const appended = await append(200);
+  const worker = await consumer();
+  await worker.next({ eventsMax: 0, maxWaitMs: 1 });
+  await redis.config('SET', 'maxmemory', '1');
+  await expect(append(1)).rejects.toThrow();
+  const batch = await getBatch(worker);
+  expect(idsOf(batch)).toEqual(appended);
+  const [event] = batch.events;
+  if (!event) throw new Error('no event');
+  expect(await worker.commit(batch, [{ event, reason: 'also a dead letter fits' }])).toBe(true);
+  expect(await entriesLeft()).toBe(0);
+});
+
+test('a mark of the log is passed when all that was there at that moment is consumed', async () => {
+  const worker = await consumer();
+  expect(await isConsumedUpTo(redis, await getLogMark(redis, partitions))).toBe(true);
+  await append(10);
+  const mark = await getLogMark(redis, partitions);
+  const batch = await getBatch(worker);
+  await append(10);
+  expect(await isConsumedUpTo(redis, mark)).toBe(false);
+  await worker.commit(batch, []);
+  expect(await isConsumedUpTo(redis, mark)).toBe(true);
+});

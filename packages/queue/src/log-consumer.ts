@@ -1,0 +1,201 @@
+import type { Redis } from 'ioredis';
+import type { CollectedEvent } from './collected-event.ts';
+import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
+import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
+import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf, restartKey } from './log-keys.ts';
+import { createRedisScript } from './redis-script.ts';
+
+/** Keeps the scripts over a batch short: they walk over its entries. */
+const entriesMax = 5_000;
+/** Most events of an entry; see append-call.ts. */
+const entryEventsMax = 500;
+/** How long a read waits for a first entry: also how long a stop may take. */
+const idleReadMs = 500;
+
+/** An event that cannot be stored, and why. */
+export type DeadLetter = { event: CollectedEvent; reason: string };
+
+/**
+ * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so), `commit`. Stores
+ * must take a batch's token as the name of its rows: a batch may be stored again under the same token, and only so.
+ */
+export type LogConsumer = ReturnType<typeof createLogConsumer>;
+
+/**
+ * `redis`: waits for Redis when it is away. `reader`: another such connection, used for waiting reads only. `consumer`: a name that
+ * no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long counts as abandoned; its worker must hold
+ * it more often. `now`: the time of dead letters.
+ */
+export function createLogConsumer({
+  redis,
+  reader,
+  partitions,
+  consumer,
+  reclaimIdleMs,
+  now = () => new Date(),
+}: {
+  redis: Redis;
+  reader: Redis;
+  partitions: number;
+  consumer: string;
+  reclaimIdleMs: number;
+  now?: () => Date;
+}) {
+  const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(partition));
+  const deadLetters = streams.map((_, partition) => deadLettersKey(partition));
+  const batchKeys = [manifestsKey, ...streams];
+  const hold = createRedisScript(redis, holdScript);
+  const commitBatch = createRedisScript(redis, commitScript);
+  const reclaim = createRedisScript(redis, reclaimScript);
+  const leave = createRedisScript(redis, leaveScript);
+  const noteRestart = createRedisScript(redis, restartScript);
+
+  let epoch = 1;
+  let preparedEpoch = 0;
+  let reclaimAt = 0;
+  let lastIdsAtRestart: string[] = [];
+  // After a lost connection Redis may be another one, which knows less.
+  const mustPrepare = (): void => {
+    epoch += 1;
+  };
+  redis.on('ready', mustPrepare);
+  reader.on('ready', mustPrepare);
+
+  /** Makes sure that the group exists, and learns what was in the log when Redis last restarted. */
+  async function prepare(): Promise<void> {
+    while (preparedEpoch !== epoch) {
+      const preparing = epoch;
+      for (const stream of streams) await createGroup(redis, stream);
+      const runId = /run_id:(\w+)/.exec(await redis.info('server'))?.[1] ?? '';
+      const ids = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
+      lastIdsAtRestart = (ids as Buffer[]).map(String);
+      preparedEpoch = preparing;
+    }
+  }
+
+  /**
+   * The next batch, begun: it belongs to this consumer, and its manifest is written. Abandoned ones come first. Null when
+   * nothing has come for a while. After an error it may be called again.
+   * A batch closes with `eventsMax` events (more by at most as many) or `maxWaitMs` after its first entry was read.
+   */
+  async function next(limits: { eventsMax: number; maxWaitMs: number }): Promise<LogBatch | null> {
+    try {
+      await prepare();
+      const abandoned = await takeAbandoned();
+      if (abandoned) return abandoned;
+      const entries = await gather(limits);
+      await prepare();
+      return await begin(toLogBatch(entries, entries.some(wasThereAtRestart)));
+    } catch (error) {
+      mustPrepare(); // the group may be gone
+      throw error;
+    }
+  }
+
+  async function takeAbandoned(): Promise<LogBatch | null> {
+    if (performance.now() < reclaimAt) return null;
+    const perPartition = Math.ceil(entriesMax / partitions);
+    const found = await reclaim(batchKeys, [consumerGroup, consumer, reclaimIdleMs, perPartition]);
+    if (!found) {
+      reclaimAt = performance.now() + reclaimIdleMs / 2;
+      return null;
+    }
+    const [token, entries] = found as [Buffer, RawEntry[][]];
+    if (token.length > 0) return toLogBatch(entries, true, token.toString());
+    return begin(toLogBatch(entries, true));
+  }
+
+  async function gather({ eventsMax, maxWaitMs }: { eventsMax: number; maxWaitMs: number }): Promise<RawEntry[][]> {
+    const gathered: RawEntry[][] = streams.map(() => []);
+    const perRead = Math.max(1, Math.floor(eventsMax / entryEventsMax / partitions));
+    let events = 0;
+    let entries = 0;
+    let until = 0;
+    while (events < eventsMax && entries < entriesMax) {
+      const blockMs = entries === 0 ? idleReadMs : Math.ceil(until - performance.now());
+      if (blockMs <= 0) break;
+      const answer = await read(perRead, blockMs);
+      if (!answer) break;
+      if (entries === 0) until = performance.now() + maxWaitMs;
+      for (const [stream, list] of answer) {
+        gathered[streams.indexOf(stream.toString())]?.push(...list);
+        entries += list.length;
+        for (const [, fields] of list) events += Number(fields[3] ?? 1);
+      }
+    }
+    return gathered;
+  }
+
+  async function read(perStream: number, blockMs: number): Promise<[Buffer, RawEntry[]][] | null> {
+    const ids = streams.map(() => '>');
+    const limits = ['COUNT', perStream, 'BLOCK', blockMs] as const;
+    const answer = await reader.xreadgroupBuffer(
+      'GROUP',
+      consumerGroup,
+      consumer,
+      ...limits,
+      'STREAMS',
+      ...streams,
+      ...ids,
+    );
+    return answer as [Buffer, RawEntry[]][] | null;
+  }
+
+  function wasThereAtRestart(entries: readonly RawEntry[], partition: number): boolean {
+    const [first] = entries;
+    return first !== undefined && !isLaterId(first[0].toString(), lastIdsAtRestart[partition] ?? '0-0');
+  }
+
+  async function begin(batch: LogBatch): Promise<LogBatch | null> {
+    return !isEmpty(batch) && (await holdAs(batch, batch.token)) ? batch : null;
+  }
+
+  async function holdAs({ entryIds }: LogBatch, token: string): Promise<boolean> {
+    return (await hold(batchKeys, [consumerGroup, consumer, JSON.stringify(entryIds), token])) === 1;
+  }
+
+  return {
+    next,
+
+    /** Keeps the batch from counting as abandoned. False: it belongs to another consumer now, and must not be stored any more. */
+    hold: (batch: LogBatch): Promise<boolean> => holdAs(batch, ''),
+
+    /**
+     * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or nothing. False:
+     * the batch belongs to another consumer now, which ends it. Rejects when the dead letters cannot be written.
+     */
+    async commit(batch: LogBatch, letters: readonly DeadLetter[]): Promise<boolean> {
+      const time = now().toISOString();
+      const args = [
+        ...batch.unreadable.flatMap((l) => [l.partition, time, l.reason, 'entry', l.entry]),
+        ...letters.flatMap(({ event, reason }) => {
+          const partition = partitionOf(event.websiteId, partitions);
+          return [partition, time, reason, 'event', JSON.stringify(event)];
+        }),
+      ];
+      const keys = [...batchKeys, ...deadLetters];
+      const head = [consumerGroup, consumer, JSON.stringify(batch.entryIds), batch.token];
+      return (await commitBatch(keys, [...head, ...args])) === 1;
+    },
+
+    /** After the last batch: leaves no idle consumer behind. */
+    leave: async (): Promise<void> => void (await leave(batchKeys, [consumerGroup, consumer])),
+  };
+}
+
+async function createGroup(redis: Redis, stream: string): Promise<void> {
+  try {
+    await redis.xgroup('CREATE', stream, consumerGroup, '0', 'MKSTREAM');
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('BUSYGROUP'))) throw error;
+  }
+}
+
+const isEmpty = (batch: LogBatch): boolean => batch.entryIds.every((ids) => ids.length === 0);
+
+/** Ids are <milliseconds>-<number>. */
+function isLaterId(id: string, other: string): boolean {
+  const [ms = 0, sequence = 0] = id.split('-').map(Number);
+  const [otherMs = 0, otherSequence = 0] = other.split('-').map(Number);
+  return ms > otherMs || (ms === otherMs && sequence > otherSequence);
+}
