@@ -8,7 +8,7 @@ const DATABASE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Throws on anything else, without repeating the password.
  */
 export function parseClickHouseUrl(text: string): ClickHouseAddress {
-  const url = URL.parse(text);
+  const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol))
     throw new Error('The ClickHouse URL must begin with http:// or https://');
   const database = url.searchParams.get('database') || url.pathname.slice(1) || 'meridian';

@@ -100,7 +100,7 @@ function equalsLanguage(column: string, values: readonly string[], bind: Bind): 
 function equalsReferrer(column: string, values: readonly string[], bind: Bind): string {
   return anyOf(
     values.map((value) => {
-      const url = /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+      const url = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : null;
       const domain = `${column} = ${bind(withoutWww((url?.hostname ?? value).toLowerCase()), 'String')}`;
       return url ? `(${domain} AND referrer_path IN ${bind(storedPaths(url), 'Array(String)')})` : domain;
     }),

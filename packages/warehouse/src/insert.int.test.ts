@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@clickhouse/client';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, expect, test } from 'vitest';
+import { parseClickHouseUrl } from './clickhouse-url.ts';
+import { clientOptions } from './client.ts';
 import { at, createTestSite } from './test-site.ts';
 import { createWarehouse } from './warehouse.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 const database = await createClickHouseDatabase();
 const warehouse = createWarehouse(database.url);
-const client = createClient({ url: database.url });
+const client = createClient(clientOptions(parseClickHouseUrl(database.url)));
 await warehouse.migrate();
 afterAll(async () => {
   await client.close();

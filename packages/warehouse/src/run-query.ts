@@ -25,12 +25,15 @@ const readSettings = {
   read_overflow_mode: 'throw',
   max_result_rows: '100000',
   result_overflow_mode: 'throw',
+  // Without this an error after the first rows would come as a broken connection, without its code.
+  wait_end_of_query: 1,
   output_format_json_quote_64bit_integers: 0,
 } as const;
 
 export function createRunQuery(client: ClickHouseClient): RunQuery {
   return async (query, { websiteId, route, signal }, row) => {
     try {
+      signal?.throwIfAborted();
       const result = await client.query({
         query: query.sql,
         query_params: query.params,

@@ -1,0 +1,174 @@
+/**
+ * The questions' answers over an array of rows, written from decisions 6.5, 6.6, 6.8 and 6.11 and not from the SQL: slow and plain.
+ * Tests compare the warehouse with it.
+ */
+import type { EventRow } from '../event-row.ts';
+import type { MetricType } from '../queries/dimensions.ts';
+import type { ExpandedMetric, Metric } from '../queries/metrics.ts';
+import type { Stats } from '../queries/stats.ts';
+import type { Question } from '../question.ts';
+import { fitsFilter } from './fits-filter.ts';
+
+type Visit = { events: EventRow[]; fitting: EventRow[]; visitor: string; pageviews: number; seconds: number };
+
+const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
+const distinct = (values: string[]) => new Set(values).size;
+const pageviewsOf = (events: EventRow[]) => events.filter((event) => event.eventType === 1).length;
+const newestFirst = (a: EventRow, b: EventRow) => b.createdAtMs - a.createdAtMs || (a.eventId < b.eventId ? 1 : -1);
+
+function grouped<T>(list: T[], keyOf: (value: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const value of list) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
+  return [...groups.values()];
+}
+
+function inRange(rows: EventRow[], { websiteId, range }: Question): EventRow[] {
+  const [start, end] = [range.startAt.getTime(), range.endAt.getTime()];
+  return rows.filter((row) => row.websiteId === websiteId && row.createdAtMs >= start && row.createdAtMs <= end);
+}
+
+function fits(row: EventRow, question: Question, bounced: Set<string>): boolean {
+  const results = question.filters.map((filter) => fitsFilter(row, filter));
+  const filtered =
+    results.length === 0 || (question.match === 'any' ? results.includes(true) : !results.includes(false));
+  const typed = question.eventType === undefined || row.eventType === question.eventType;
+  return filtered && typed && !(question.excludeBounce && bounced.has(row.visitId));
+}
+
+/** Visits with an event that fits; visitor, pageviews and time over all of their events of type 1 and 2 in the range. */
+function visitsOf(rows: EventRow[], question: Question): Visit[] {
+  const events = inRange(rows, question).filter((row) => row.eventType !== 5);
+  const groups = [...grouped(events, (row) => row.visitId)].map((group) => group.toSorted((a, b) => newestFirst(b, a)));
+  const bounced = new Set(
+    groups.filter((group) => pageviewsOf(group) === 1).flatMap((group) => group.map((row) => row.visitId)),
+  );
+  return groups
+    .map((group) => ({
+      events: group,
+      fitting: group.filter((row) => fits(row, question, bounced)),
+      visitor: (group.find((row) => row.distinctId !== '') ?? group[0])?.sessionId ?? '',
+      pageviews: pageviewsOf(group),
+      seconds: Math.floor(((group.at(-1)?.createdAtMs ?? 0) - (group[0]?.createdAtMs ?? 0)) / 1000),
+    }))
+    .filter((visit) => visit.fitting.length > 0);
+}
+
+const numbersOf = (visits: Visit[], carrying = (visit: Visit) => visit.fitting): Stats => ({
+  pageviews: sum(visits.map((visit) => pageviewsOf(carrying(visit)))),
+  visitors: distinct(visits.map((visit) => visit.visitor)),
+  visits: visits.length,
+  bounces: visits.filter((visit) => visit.pageviews === 1).length,
+  totaltime: sum(visits.map((visit) => visit.seconds)),
+});
+
+export const referenceStats = (rows: EventRow[], question: Question): Stats => numbersOf(visitsOf(rows, question));
+
+export function referenceSeries(rows: EventRow[], question: Question, bucketStarts: number[]) {
+  const fitting = visitsOf(rows, question).flatMap((visit) => visit.fitting);
+  const buckets = bucketStarts.map((start, i) =>
+    fitting.filter(
+      (row) => row.createdAtMs >= start && row.createdAtMs < (bucketStarts[i + 1] ?? Number.POSITIVE_INFINITY),
+    ),
+  );
+  return {
+    pageviews: buckets.map(pageviewsOf),
+    visits: buckets.map((bucket) => distinct(bucket.map((row) => row.visitId))),
+  };
+}
+
+/** Ids of the events in the log, newest first. */
+export function referenceLog(rows: EventRow[], question: Question, search: string): string[] {
+  const bounced = new Set(
+    visitsOf(rows, { ...question, filters: [], eventType: undefined, excludeBounce: false }).flatMap((visit) =>
+      visit.pageviews === 1 ? (visit.events[0]?.visitId ?? '') : [],
+    ),
+  );
+  const contains = (text: string) => text.toLowerCase().includes(search.toLowerCase());
+  return inRange(rows, question)
+    .filter((row) => (question.eventType === 5) === (row.eventType === 5) && fits(row, question, bounced))
+    .filter((row) => contains(row.urlPath) || contains(row.eventName) || contains(row.pageTitle))
+    .sort(newestFirst)
+    .map((row) => row.eventId);
+}
+
+const fieldOf = {
+  path: 'urlPath',
+  title: 'pageTitle',
+  query: 'urlQuery',
+  hostname: 'hostname',
+  event: 'eventName',
+  tag: 'tag',
+  browser: 'browser',
+  os: 'os',
+  device: 'device',
+  screen: 'screen',
+  country: 'country',
+  region: 'region',
+  city: 'city',
+  distinctId: 'distinctId',
+  utmSource: 'utmSource',
+  utmMedium: 'utmMedium',
+  utmCampaign: 'utmCampaign',
+  utmContent: 'utmContent',
+  utmTerm: 'utmTerm',
+} as const satisfies Partial<Record<MetricType, keyof EventRow>>;
+
+export type ReferenceMetricType = Exclude<MetricType, 'channel'>;
+
+/** The value that an event carries, or that its whole visit has. */
+function dimensionValue(type: ReferenceMetricType, row: EventRow, visit: Visit): string {
+  const pages = visit.events.filter((event) => event.eventType === 1);
+  switch (type) {
+    case 'entry':
+      return pages[0]?.urlPath ?? '';
+    case 'exit':
+      return pages.at(-1)?.urlPath ?? '';
+    case 'referrer':
+    case 'domain':
+      return row.referrerDomain === row.hostname.replace(/^www\./, '') ? '' : row.referrerDomain;
+    case 'language':
+      return row.language.slice(0, 2).toLowerCase();
+    default:
+      return row[fieldOf[type]];
+  }
+}
+
+/** Every value with its five numbers and its rank, in the order of the ranking. */
+export function referenceMetrics(
+  rows: EventRow[],
+  question: Question,
+  type: ReferenceMetricType,
+): { metrics: Metric[]; expanded: ExpandedMetric[] } {
+  const place = type === 'region' || type === 'city';
+  const pairs = visitsOf(rows, question).flatMap((visit) =>
+    visit.fitting.map((row) => ({
+      visit,
+      row,
+      x: dimensionValue(type, row, visit),
+      country: place ? row.country : '',
+    })),
+  );
+  const ranked = [
+    ...grouped(
+      pairs.filter((pair) => pair.x !== ''),
+      ({ x, country }) => `${x}\0${country}`,
+    ),
+  ]
+    .map((group) => {
+      const { x = '', country = '' } = group[0] ?? {};
+      const numbers = numbersOf([...new Set(group.map((pair) => pair.visit))], (visit) =>
+        group.filter((pair) => pair.visit === visit).map((pair) => pair.row),
+      );
+      return { x, y: type === 'event' ? group.length : numbers.visitors, place: place ? { country } : {}, numbers };
+    })
+    .sort(
+      (a, b) =>
+        b.y - a.y ||
+        Buffer.compare(Buffer.from(a.x), Buffer.from(b.x)) ||
+        ((a.place.country ?? '') < (b.place.country ?? '') ? -1 : 1),
+    );
+  return {
+    metrics: ranked.map(({ x, y, place }) => ({ x, y, ...place })),
+    expanded: ranked.map(({ x, place, numbers }) => ({ name: x, ...place, ...numbers })),
+  };
+}

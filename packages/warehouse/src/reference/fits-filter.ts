@@ -1,0 +1,69 @@
+import type { EventRow } from '../event-row.ts';
+import type { Filter, FilterName } from '../question.ts';
+
+const fieldOf = {
+  path: 'urlPath',
+  referrer: 'referrerDomain',
+  title: 'pageTitle',
+  query: 'urlQuery',
+  os: 'os',
+  browser: 'browser',
+  device: 'device',
+  country: 'country',
+  region: 'region',
+  city: 'city',
+  language: 'language',
+  event: 'eventName',
+  utmSource: 'utmSource',
+  utmMedium: 'utmMedium',
+  utmCampaign: 'utmCampaign',
+  utmContent: 'utmContent',
+  utmTerm: 'utmTerm',
+  tag: 'tag',
+  hostname: 'hostname',
+  distinctId: 'distinctId',
+} as const satisfies Record<FilterName, keyof EventRow>;
+
+const ignoringCase: FilterName[] = ['os', 'browser', 'device', 'country', 'region', 'city', 'language'];
+
+/** Whether a row fits one filter (decisions 6.6). */
+export function fitsFilter(row: EventRow, { name, op, values }: Filter): boolean {
+  const text = row[fieldOf[name]];
+  const equal = () => values.some((value) => equals(name, row, value));
+  const contains = () => values.some((value) => text.toLowerCase().includes(value.toLowerCase()));
+  const matches = () => values.some((value) => new RegExp(value, 'iu').test(text));
+  switch (op) {
+    case 'eq':
+      return equal();
+    case 'neq':
+      return !equal();
+    case 'c':
+      return contains();
+    case 'dnc':
+      return !contains();
+    case 're':
+      return matches();
+    case 'nre':
+      return !matches();
+    case 's':
+      return text !== '';
+    case 'ns':
+      return text === '';
+  }
+}
+
+function equals(name: FilterName, row: EventRow, value: string): boolean {
+  const text = row[fieldOf[name]];
+  if (name === 'referrer') return fitsReferrer(row, value);
+  if (!ignoringCase.includes(name)) return text === value;
+  const [stored, wanted] = [text.toLowerCase(), value.toLowerCase()];
+  if (name === 'language') return stored === wanted || stored.startsWith(`${wanted}-`);
+  if (name === 'device' && wanted === 'laptop') return stored === 'desktop';
+  return stored === wanted;
+}
+
+function fitsReferrer({ referrerDomain, referrerPath }: EventRow, value: string): boolean {
+  if (!value.startsWith('https://')) return referrerDomain === value;
+  const [, host = '', path = ''] = /^https:\/\/([^/]+)(.*)$/.exec(value) ?? [];
+  return referrerDomain === host && (referrerPath || '/') === (path || '/');
+}
