@@ -13,7 +13,7 @@ const retryAfterSeconds = '5';
 export function answerError(logger: Logger): ErrorHandler<QueryEnv> {
   return (thrown, c) => {
     const error = toApiError(thrown);
-    if (error.status >= 500 && !callerIsGone(thrown))
+    if (error.status >= 500 && !c.req.raw.signal.aborted)
       logger.error({ requestId: c.get('requestId'), path: c.req.path, err: thrown }, 'failed');
     if (error.code === 'unauthorized') c.header('www-authenticate', 'Bearer');
     if (error.code === 'service-unavailable') c.header('retry-after', retryAfterSeconds);
@@ -34,9 +34,4 @@ function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof RegistryError && thrown.kind === 'unavailable')
     return new ApiError('service-unavailable', 'The service is not available at the moment.', { cause: thrown });
   return new ApiError('server-error', 'Internal error', { cause: thrown });
-}
-
-/** Nobody reads the answer any more; the query was ended on purpose. */
-function callerIsGone(thrown: unknown): boolean {
-  return thrown instanceof WarehouseError && thrown.kind === 'aborted';
 }

@@ -57,14 +57,15 @@ test('HEAD answers like GET, without a body', async () => {
 test('every answer, also an error, carries request id, region, no-store, nosniff and CORS', async () => {
   for (const path of ['/thing/1', '/nothing', '/throws']) {
     const { headers } = await app.request(path, { headers: { 'x-request-id': 'my-id.42' } });
-    expect(Object.fromEntries(headers), path).toMatchObject({
+    const expected = {
       'x-request-id': 'my-id.42',
       'x-region': 'us',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
       'access-control-allow-origin': '*',
       'access-control-expose-headers': expect.stringContaining('ratelimit-remaining'),
-    });
+    };
+    for (const [name, value] of Object.entries(expected)) expect(headers.get(name), `${path} ${name}`).toEqual(value);
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('x-powered-by')).toBeNull();
   }

@@ -1,0 +1,44 @@
+import { createJobs } from '@meridian/queue/jobs';
+import { createRegistry } from '@meridian/registry/registry';
+import { loadConfig, redactConfig } from '@meridian/runtime/config';
+import { listen } from '@meridian/runtime/http/server';
+import { createLogger } from '@meridian/runtime/logger';
+import { runProcess } from '@meridian/runtime/process';
+import { connectRedis } from '@meridian/runtime/redis';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { ensureAdministrator } from './auth/ensure-administrator.ts';
+import { QueryEnvironment } from './config.ts';
+import { createQueryListener } from './create-query-listener.ts';
+
+/** Longer than the slowest question: the warehouse ends one after 15 s. */
+const stopGraceMs = 20_000;
+
+const logger = createLogger({ service: 'query' });
+
+runProcess({ logger }, async (life) => {
+  const env = loadConfig(QueryEnvironment, process.env);
+  logger.level = env.LOG_LEVEL;
+  logger.info(redactConfig(env), 'starting');
+
+  const redis = connectRedis(env.REDIS_URL, { role: 'producer', logger });
+  const registry = createRegistry(env.DATABASE_URL);
+  const warehouse = createWarehouse(env.CLICKHOUSE_URL);
+  const jobs = createJobs(env.REDIS_URL);
+  life.onStop('stores', async () => {
+    redis.disconnect();
+    await Promise.all([registry.close(), warehouse.close(), jobs.close()]);
+  });
+  // A store that is away now is connected to later; until then /readyz names it.
+  redis.connect().catch(() => {});
+
+  const { REGION: region, MODE: mode, APP_SECRET: appSecret, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;
+  if (mode === 'self-hosted') {
+    const { generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion: region });
+    if (generatedPassword !== undefined) console.log(`Administrator: ${username} / ${generatedPassword}`);
+  }
+  const config = { region, mode, appSecret };
+  const listener = createQueryListener({ registry, warehouse, redis, jobs, config, logger, now: () => new Date() });
+  const server = await listen(listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
+  life.onStop('http', () => server.close(stopGraceMs));
+  logger.info({ port: server.port }, 'listening');
+});
