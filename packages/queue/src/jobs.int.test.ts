@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { createRedisDatabase } from '@meridian/embedded/test-stores';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createJobs, createJobWorker, type JobHandlers } from './jobs.ts';
+import { startOwnRedis } from './test-redis.ts';
+
+let database: Awaited<ReturnType<typeof createRedisDatabase>>;
+let ends: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  database = await createRedisDatabase();
+  ends = [database.drop];
+});
+afterEach(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+function startWorker(handlers: Partial<JobHandlers>): { errors: Error[] } {
+  const errors: Error[] = [];
+  const none = async () => {};
+  const worker = createJobWorker(database.url, { purgeWebsite: none, resetWebsite: none, ...handlers }, (error) =>
+    errors.push(error),
+  );
+  ends.push(worker.close);
+  return { errors };
+}
+
+function newJobs(url = database.url): ReturnType<typeof createJobs> {
+  const jobs = createJobs(url);
+  ends.push(jobs.close);
+  return jobs;
+}
+
+test('an ordered job is done, with what it was ordered for', async () => {
+  const done: unknown[] = [];
+  const [websiteId, before] = [randomUUID(), new Date('2026-06-10T10:00:00.123Z')];
+  const jobs = newJobs();
+  await jobs.purgeWebsite(websiteId);
+  await jobs.resetWebsite(websiteId, before);
+  startWorker({
+    purgeWebsite: async (id) => void done.push(['purge', id]),
+    resetWebsite: async (id, at) => void done.push(['reset', id, at]),
+  });
+  await expect.poll(() => done.length).toBe(2);
+  expect(done).toEqual(
+    expect.arrayContaining([
+      ['purge', websiteId],
+      ['reset', websiteId, before],
+    ]),
+  );
+});
+
+test('what is ordered twice before it is done is done once; ordered again later it is done again', async () => {
+  const jobs = newJobs();
+  const websiteId = randomUUID();
+  await Promise.all([jobs.purgeWebsite(websiteId), jobs.purgeWebsite(websiteId)]);
+  const done: string[] = [];
+  startWorker({ purgeWebsite: async (id) => void done.push(id) });
+  await expect.poll(() => done.length).toBe(1);
+  await expect
+    .poll(async () => {
+      await jobs.purgeWebsite(websiteId);
+      return done.length;
+    })
+    .toBe(2);
+});
+
+test('a failed attempt is repeated', async () => {
+  let attempts = 0;
+  const { errors } = startWorker({
+    purgeWebsite: async () => {
+      attempts += 1;
+      if (attempts === 1) throw new Error('not yet');
+    },
+  });
+  await newJobs().purgeWebsite(randomUUID());
+  await expect.poll(() => attempts, { timeout: 10_000 }).toBe(2);
+  expect(errors.map((error) => error.message)).toEqual(['not yet']);
+});
+
+test('a worker that stops tells the running job, which another worker then does', async () => {
+  let isStarted = false;
+  const stopped = createJobWorker(
+    database.url,
+    {
+      purgeWebsite: (_, signal) =>
+        new Promise((_, reject) => {
+          isStarted = true;
+          signal.addEventListener('abort', () => reject(signal.reason));
+        }),
+      resetWebsite: async () => {},
+    },
+    () => {},
+  );
+  await newJobs().purgeWebsite(randomUUID());
+  await expect.poll(() => isStarted).toBe(true);
+  await stopped.close();
+  const done: string[] = [];
+  startWorker({ purgeWebsite: async (id) => void done.push(id) });
+  await expect.poll(() => done.length, { timeout: 10_000 }).toBe(1);
+});
+
+test('an order is rejected, not kept waiting, while Redis is away', async () => {
+  const server = await startOwnRedis();
+  ends.push(server.remove);
+  const jobs = newJobs(server.url);
+  await jobs.purgeWebsite(randomUUID());
+  await server.kill();
+  await expect(jobs.purgeWebsite(randomUUID())).rejects.toThrow();
+  await server.start();
+  await expect
+    .poll(
+      () =>
+        jobs.purgeWebsite(randomUUID()).then(
+          () => 'ordered',
+          () => 'rejected',
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe('ordered');
+});
