@@ -7,7 +7,8 @@ import type { NewUser, NewWebsite, TeamRole, User, Website } from './rows.ts';
 /** For tests: a registry on an empty `database`, which it migrates, and short ways to fill it. */
 export async function createTestRegistry(database: { url: string; drop(): Promise<void> }) {
   await migrate(database.url);
-  const registry = createRegistry(database.url);
+  // Tests share their machine with each other, so waiting is no failure.
+  const registry = createRegistry(database.url, { timeoutMs: 30_000 });
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
 
   const sql = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>

@@ -11,7 +11,7 @@ import type {
   WebsiteListRequest,
   WebsiteRoute,
 } from './rows.ts';
-import { userAccount, website } from './schema.ts';
+import { website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
 const defaultReplayConfig: ReplayConfig = {
@@ -37,15 +37,22 @@ const websiteColumns = {
   resetAt: website.resetAt,
   createdAt: website.createdAt,
   updatedAt: website.updatedAt,
-  owner: { id: userAccount.id, username: userAccount.username },
+  /** Asked for in a subquery, so that INSERT and UPDATE can return it as well. */
+  ownerName: sql<string>`(SELECT username FROM user_account owner WHERE owner.id = coalesce(website.user_id, website.created_by))`,
 };
 const notDeleted = isNull(website.deletedAt);
-const ownerOfWebsite = eq(userAccount.id, sql`coalesce(${website.userId}, ${website.createdBy})`);
 
-type StoredWebsite = Omit<Website, 'replayConfig'> & { replayConfig: Partial<ReplayConfig> };
+type StoredWebsite = Omit<Website, 'owner' | 'replayConfig'> & {
+  ownerName: string;
+  replayConfig: Partial<ReplayConfig>;
+};
 
-function toWebsite(stored: StoredWebsite): Website {
-  return { ...stored, replayConfig: { ...defaultReplayConfig, ...stored.replayConfig } };
+function toWebsite({ ownerName, replayConfig, ...stored }: StoredWebsite): Website {
+  return {
+    ...stored,
+    replayConfig: { ...defaultReplayConfig, ...replayConfig },
+    owner: { id: stored.userId ?? stored.createdBy, username: ownerName },
+  };
 }
 
 export type CreateWebsiteResult =
@@ -56,8 +63,9 @@ export type CreateWebsiteResult =
 export async function createWebsite(db: Database, input: NewWebsite): Promise<CreateWebsiteResult> {
   if (input.teamId && !isUuid(input.teamId)) return { ok: false, reason: 'team_not_found' };
   try {
-    const [created] = await db.insert(website).values(input).returning({ id: website.id });
-    return { ok: true, website: await getWebsite(db, created?.id ?? '') };
+    const [created] = await db.insert(website).values(input).returning(websiteColumns);
+    if (!created) throw new Error('INSERT returned no row');
+    return { ok: true, website: toWebsite(created) };
   } catch (error) {
     const constraint = violatedConstraint(error);
     if (constraint === 'website_pkey') return { ok: false, reason: 'website_id_taken' };
@@ -73,15 +81,8 @@ export async function findWebsite(db: Database, id: string): Promise<Website | n
   const [found] = await db
     .select(websiteColumns)
     .from(website)
-    .innerJoin(userAccount, ownerOfWebsite)
     .where(and(eq(website.id, id), notDeleted));
   return found ? toWebsite(found) : null;
-}
-
-async function getWebsite(db: Database, id: string): Promise<Website> {
-  const found = await findWebsite(db, id);
-  if (!found) throw new Error(`Website ${id} is gone`);
-  return found;
 }
 
 /** Null for an id that was never given to a website; a deleted website is found, as `deleted`. */
@@ -112,7 +113,6 @@ export async function listWebsites(db: Database, request: WebsiteListRequest): P
       db
         .select(websiteColumns)
         .from(website)
-        .innerJoin(userAccount, ownerOfWebsite)
         .where(matching)
         .orderBy(...sortedBy(website[request.orderBy], website.id, request.descending))
         .limit(limit)
@@ -130,7 +130,7 @@ export async function updateWebsite(db: Database, id: string, changes: WebsiteCh
   if (!isUuid(id)) return { ok: false, reason: 'website_not_found' };
   const { name, domain, shareId, replayConfig } = changes;
   try {
-    const updated = await db
+    const [updated] = await db
       .update(website)
       .set({
         name,
@@ -140,9 +140,8 @@ export async function updateWebsite(db: Database, id: string, changes: WebsiteCh
         updatedAt: sql`greatest(now(), ${website.updatedAt} + interval '1 millisecond')`,
       })
       .where(and(eq(website.id, id), notDeleted))
-      .returning({ id: website.id });
-    const found = updated.length > 0 ? await findWebsite(db, id) : null;
-    return found ? { ok: true, website: found } : { ok: false, reason: 'website_not_found' };
+      .returning(websiteColumns);
+    return updated ? { ok: true, website: toWebsite(updated) } : { ok: false, reason: 'website_not_found' };
   } catch (error) {
     if (violatedConstraint(error) === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
     throw error;
