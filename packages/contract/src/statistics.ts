@@ -159,7 +159,7 @@ export type ActiveAnswer = z.infer<typeof ActiveAnswer>;
 /** A row of the event log; what is unset is ''. */
 export const WebsiteEvent = z.object({
   id: z.uuid(),
-  websiteId: z.uuid(),
+  websiteId: z.guid(),
   sessionId: z.uuid(),
   createdAt: z.iso.datetime(),
   urlPath: z.string(),

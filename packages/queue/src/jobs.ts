@@ -5,8 +5,8 @@ const queueName = 'jobs';
 const prefix = '{bull}';
 
 /** What the jobs carry. */
-const PurgeWebsite = z.object({ websiteId: z.uuid() });
-const ResetWebsite = z.object({ websiteId: z.uuid(), before: z.iso.datetime() });
+const PurgeWebsite = z.object({ websiteId: z.guid() });
+const ResetWebsite = z.object({ websiteId: z.guid(), before: z.iso.datetime() });
 
 const orderMaxWaitMs = 2_000;
 const firstRetryMs = 1_000;
