@@ -8,7 +8,12 @@ const starting = startStores({
   log: console.error,
 });
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => void starting.then((stores) => stores.stop()));
+  process.once(signal, () =>
+    starting.then(
+      (stores) => stores.stop(),
+      () => {}, // told below
+    ),
+  );
 }
 starting.then(
   (stores) => {

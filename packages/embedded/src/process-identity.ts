@@ -24,7 +24,8 @@ function readProcStat(pid: number): string | null | undefined {
 }
 
 function findStartTimeByPs(pid: number): string | null {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  const args = ['LC_ALL=C', 'TZ=UTC', 'ps', '-o', 'stat=,lstart=', '-p', String(pid)];
+  const { stdout } = spawnSync('env', args, { encoding: 'utf8' });
   const [state, ...started] = (stdout ?? '').trim().split(/\s+/);
   return !state || state.startsWith('Z') ? null : started.join(' ');
 }

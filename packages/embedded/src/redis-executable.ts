@@ -49,10 +49,10 @@ async function install(): Promise<void> {
   const aptGet = (...args: string[]) =>
     run('env', ['RUNLEVEL=1', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120', ...args]);
   try {
-    await aptGet('update');
+    await aptGet('update').catch(() => {}); // one broken source of many makes it fail
     await aptGet('install', '-y', '--no-install-recommends', 'redis-server');
     if (existsSync('/run/systemd/system')) await run('systemctl', ['disable', '--now', 'redis-server']);
-  } catch (error) {
-    throw new Error(`Redis could not be installed. ${advice}`, { cause: error });
+  } catch (cause) {
+    throw new Error(`Redis could not be installed. ${advice}\n${cause}`, { cause });
   }
 }
