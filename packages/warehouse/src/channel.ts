@@ -100,14 +100,14 @@ const PAID = `(match(lower(utm_medium), '^(.*cp[acmv]|ppc|retargeting|paid.*|.*[
 
 /** SQL: the channel of one event. */
 export const CHANNEL_OF_EVENT = `multiIf(
-  ${medium('mail')} OR ${from('email')}, 'email',
+  ${medium('mail')} OR ${source('email')}, 'email',
   match(lower(utm_medium), '^(sms|mms)$') OR lower(utm_source) = 'sms', 'sms',
   ${medium('affiliate')}, 'affiliate',
-  ${from('llm')}, 'llm',
-  ${from('video')} OR ${medium('video')}, if(${PAID}, 'paidVideo', 'organicVideo'),
-  ${from('shopping')} OR ${medium('shop')}, if(${PAID}, 'paidShopping', 'organicShopping'),
-  ${from('social')} OR ${medium('social')}, if(${PAID}, 'paidSocial', 'organicSocial'),
-  ${from('search')} OR lower(utm_medium) = 'organic', if(${PAID}, 'paidSearch', 'organicSearch'),
+  ${source('llm')}, 'llm',
+  ${source('video')} OR ${medium('video')}, if(${PAID}, 'paidVideo', 'organicVideo'),
+  ${source('shopping')} OR ${medium('shop')}, if(${PAID}, 'paidShopping', 'organicShopping'),
+  ${source('social')} OR ${medium('social')}, if(${PAID}, 'paidSocial', 'organicSocial'),
+  ${source('search')} OR lower(utm_medium) = 'organic', if(${PAID}, 'paidSearch', 'organicSearch'),
   ${PAID}, 'paidAds',
   referrer_domain NOT IN ('', hostname) OR utm_source != '' OR utm_medium != '', 'referral',
   'direct')`;
@@ -116,10 +116,10 @@ function medium(word: string): string {
   return `position(lower(utm_medium), '${word}') > 0`;
 }
 
-function from(kind: keyof typeof sources): string {
+function source(kind: keyof typeof sources): string {
   const escaped = (text: string) => text.replaceAll('.', '\\\\.');
-  const names = sources[kind].filter((source) => !source.includes('.'));
-  const domains = sources[kind].filter((source) => source.includes('.')).map(escaped);
+  const names = sources[kind].filter((name) => !name.includes('.'));
+  const domains = sources[kind].filter((name) => name.includes('.')).map(escaped);
   const ofDomain = `(^|\\\\.)(${[`(${names.join('|')})(\\\\.[a-z]{2,4}){1,2}`, ...domains].join('|')})$`;
   const ofName = `^(${[...names, ...domains].join('|')})$`;
   return `(match(lower(referrer_domain), '${ofDomain}') OR match(lower(utm_source), '${ofDomain}|${ofName}'))`;

@@ -53,18 +53,33 @@ test('every filter looks at its own field, with every operator', async () => {
   const other = Object.fromEntries(fields.map(([name, field]) => [field, `value-of-${name}.other`.toLowerCase()]));
   const none = Object.fromEntries(fields.map(([, field]) => [field, '']));
   const { select } = await tagged({ mine, none, other });
-  for (const [name] of fields) {
+  const check = async (name: FilterName) => {
     const value = `value-of-${name}.mine`.toLowerCase();
-    expect(await select([is(name, value)]), name).toEqual(['mine']);
-    expect(await select([is(name, 'absent')]), name).toEqual([]);
-    expect(await select([filter(name, 'neq', value)]), name).toEqual(['none', 'other']);
-    expect(await select([filter(name, 'c', 'MINE')]), name).toEqual(['mine']);
-    expect(await select([filter(name, 'dnc', '.MINE')]), name).toEqual(['none', 'other']);
-    expect(await select([filter(name, 're', `${name}\\.mine$`)]), name).toEqual(['mine']);
-    expect(await select([filter(name, 'nre', '^VALUE.*E$')]), name).toEqual(['none', 'other']);
-    expect(await select([filter(name, 's')]), name).toEqual(['mine', 'other']);
-    expect(await select([filter(name, 'ns', 'ignored')]), name).toEqual(['none']);
-  }
+    const found = {
+      eq: await select([is(name, value)]),
+      absent: await select([is(name, 'absent')]),
+      neq: await select([filter(name, 'neq', value)]),
+      c: await select([filter(name, 'c', 'MINE')]),
+      dnc: await select([filter(name, 'dnc', '.MINE')]),
+      re: await select([filter(name, 're', `${name}\\.mine$`)]),
+      nre: await select([filter(name, 'nre', '^VALUE.*E$')]),
+      s: await select([filter(name, 's')]),
+      ns: await select([filter(name, 'ns', 'ignored')]),
+    };
+    const [mine, others] = [['mine'], ['none', 'other']];
+    expect(found, name).toEqual({
+      eq: mine,
+      absent: [],
+      neq: others,
+      c: mine,
+      dnc: others,
+      re: mine,
+      nre: others,
+      s: ['mine', 'other'],
+      ns: ['none'],
+    });
+  };
+  await Promise.all(fields.map(([name]) => check(name)));
   expect(await select([is('tag', 'mine')])).toEqual(['mine']);
 });
 
@@ -108,7 +123,7 @@ test('contains has no wildcards and does not mind letter case, also beyond ASCII
   expect(await select([filter('title', 'dnc', '%')])).toEqual(['plain', 'under']);
 });
 
-test('expressions are RE2, without letter case; one that cannot be compiled or is too long is an error of its own kind', async () => {
+test('expressions are RE2, without letter case; one that cannot be compiled is an error of its own kind, also without events', async () => {
   const { site, select } = await tagged({
     one: { urlPath: '/Blog/One' },
     two: { urlPath: '/blog/two' },
@@ -119,13 +134,12 @@ test('expressions are RE2, without letter case; one that cannot be compiled or i
   expect(await select([filter('title', 're', '^ä.ger$')])).toEqual(['arger']);
   expect(await select([filter('path', 're', '^(([a-z/])+.)+[A-Z]([a-z])+$')])).toEqual(['one', 'two']);
   const empty = createTestSite(warehouse);
-  for (const expression of ['(', '[z-a]', 'a{1001}', '(?=x)', '\\1', 'a'.repeat(201)])
+  for (const expression of ['(', '[z-a]', 'a{1001}', '(?=x)', '\\1'])
     for (const question of [site.ask(), empty.ask()])
       await expect(
         warehouse.getStats({ ...question, filters: [filter('path', 're', expression)] }),
         expression,
       ).rejects.toMatchObject({ kind: 'invalid-expression' });
-  expect(await select([filter('path', 're', 'b'.repeat(200))])).toEqual([]);
 });
 
 test('a referrer is a domain, with or without www, or a URL whose host and path are compared', async () => {

@@ -12,7 +12,7 @@ export async function getActiveVisitors(run: RunQuery, context: QueryContext, si
   return { value: rows[0]?.visitors ?? 0, timing };
 }
 
-export function activeVisitorsQuery(websiteId: string, since: Date): Query {
+function activeVisitorsQuery(websiteId: string, since: Date): Query {
   return buildQuery(
     (bind) => `
     SELECT uniqExact(visitor) AS visitors

@@ -79,7 +79,7 @@ export async function listEvents(
   };
 }
 
-export function eventLogQuery(question: Question, page: LogPage, search: string): Query {
+function eventLogQuery(question: Question, page: LogPage, search: string): Query {
   return buildQuery(
     (bind) => `
     SELECT
@@ -94,7 +94,7 @@ export function eventLogQuery(question: Question, page: LogPage, search: string)
   );
 }
 
-export function eventCountQuery(question: Question, search: string): Query {
+function eventCountQuery(question: Question, search: string): Query {
   return buildQuery((bind) => `SELECT count() AS total FROM events WHERE ${logScope(question, search, bind)}`);
 }
 

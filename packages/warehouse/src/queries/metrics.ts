@@ -46,11 +46,11 @@ export async function getExpandedMetrics(
   return { value: rows, timing };
 }
 
-export function metricsQuery(question: Question, options: MetricOptions): Query {
+function metricsQuery(question: Question, options: MetricOptions): Query {
   return buildQuery((bind) => `SELECT x, ${rank(options)} AS y ${rankedValues(question, options, bind)}`);
 }
 
-export function expandedMetricsQuery(question: Question, options: MetricOptions): Query {
+function expandedMetricsQuery(question: Question, options: MetricOptions): Query {
   return buildQuery(
     (bind) => `
     SELECT x AS name, sum(value_pageviews) AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,

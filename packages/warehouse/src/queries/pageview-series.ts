@@ -25,7 +25,7 @@ export async function getPageviewSeries(
 }
 
 /** Trap: a parameter holds at most 128 KiB. 10,000 borders fit as steps from one to the next, not as instants. */
-export function pageviewSeriesQuery(question: Question, bucketStarts: readonly number[]): Query {
+function pageviewSeriesQuery(question: Question, bucketStarts: readonly number[]): Query {
   const steps = bucketStarts.map((start, index) => start - (bucketStarts[index - 1] ?? 0));
   return buildQuery(
     (bind) => `

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { createClient } from '@clickhouse/client';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, expect, test } from 'vitest';
+import { parseClickHouseUrl } from '../clickhouse-url.ts';
+import { clientOptions } from '../client.ts';
 import { dimensions } from '../queries/dimensions.ts';
+import { rollupTables } from '../rollups.ts';
 import { createTestSite } from '../test-site.ts';
 import { createWarehouse } from '../warehouse.ts';
 import {
@@ -11,12 +15,14 @@ import {
   referenceSeries,
   referenceStats,
 } from './answers.ts';
-import { createChance, randomBuckets, randomQuestion, randomRows } from './random-data.ts';
+import { type Chance, createChance, randomBuckets, randomQuestion, randomRows } from './random-data.ts';
 
 const database = await createClickHouseDatabase();
 const warehouse = createWarehouse(database.url);
+const client = createClient(clientOptions(parseClickHouseUrl(database.url)));
 await warehouse.migrate();
 afterAll(async () => {
+  await client.close();
   await warehouse.close();
   await database.drop();
 });
@@ -32,7 +38,7 @@ test(`random questions over random events have the reference's answers (seed ${s
   const chance = createChance(seed);
   const sites = Array.from({ length: SITES }, () => createTestSite(warehouse));
   const rows = sites.map((site) => randomRows(chance, site));
-  await warehouse.insertEvents(rows.flat(), randomUUID());
+  for (const block of splitAtRandom(rows.flat(), chance)) await warehouse.insertEvents(block, randomUUID());
 
   for (const [i, site] of sites.entries())
     for (let n = 0; n < QUESTIONS_PER_SITE; n++) {
@@ -40,6 +46,28 @@ test(`random questions over random events have the reference's answers (seed ${s
       await compare(rows[i] ?? [], question, chance);
     }
 }, 300_000);
+
+test('the rollups of events that came in several blocks are those of the events as a whole', async () => {
+  for (const table of rollupTables) {
+    const [view] = await select<{ as_select: string }>(
+      `SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = '${table}_mv'`,
+    );
+    const [stored, fresh] = [`SELECT * FROM ${table} FINAL`, view?.as_select];
+    expect(await select(`SELECT count() > 100 AS enough FROM (${stored})`), table).toEqual([{ enough: 1 }]);
+    expect(await select(`(${stored} EXCEPT ${fresh}) UNION ALL (${fresh} EXCEPT ${stored})`), table).toEqual([]);
+  }
+});
+
+function splitAtRandom<T>(list: T[], chance: Chance): T[][] {
+  const blocks: T[][] = [[], [], []];
+  for (const value of list) chance.pick(blocks).push(value);
+  return blocks;
+}
+
+async function select<Row>(query: string): Promise<Row[]> {
+  const result = await client.query({ query, format: 'JSONEachRow' });
+  return result.json<Row>();
+}
 
 async function compare(
   rows: Parameters<typeof referenceStats>[0],
