@@ -15,3 +15,11 @@ export function createRedisScript(redis: Redis, lua: string): RedisScript {
     }
   };
 }
+
+/** Whether Redis refuses for a reason that passes: it is full, loading, without disk or replicas, or no longer the primary. */
+export function isPassingRedisError(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /^(OOM|LOADING|MISCONF|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY) /.test(error.message)
+  );
+}

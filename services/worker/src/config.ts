@@ -1,0 +1,29 @@
+import { port } from '@meridian/runtime/config';
+import { z } from 'zod';
+
+/** What the worker needs to know, wherever it runs. */
+export const WorkerSettings = z.object({
+  REGION: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes')
+    .default('us'),
+  /** The same for every collector and worker of a region. */
+  EVENT_LOG_PARTITIONS: z.coerce.number().int().min(1).max(256).default(1),
+  /** Rows of one insert. */
+  FLUSH_MAX_ROWS: z.coerce.number().int().min(1).max(500_000).default(50_000),
+  /** How long the first event of an insert waits for more. */
+  FLUSH_MAX_WAIT_MS: z.coerce.number().int().min(0).max(10_000).default(250),
+  /** After this time without a sign of life another worker takes a batch over. */
+  RECLAIM_IDLE_MS: z.coerce.number().int().min(1_000).default(15_000),
+});
+export type WorkerSettings = z.infer<typeof WorkerSettings>;
+
+/** The environment of a worker that runs as its own process. */
+export const WorkerConfig = WorkerSettings.extend({
+  PORT: port.default(3003),
+  HOST: z.string().optional(),
+  REDIS_URL: z.url(),
+  DATABASE_URL: z.url(),
+  CLICKHOUSE_URL: z.url(),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { createJobs, createJobWorker } from '@meridian/queue/jobs';
+import { createLogConsumer } from '@meridian/queue/log-consumer';
+import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
+import type { Registry } from '@meridian/registry/registry';
+import type { Logger } from '@meridian/runtime/logger';
+import type { Warehouse } from '@meridian/warehouse/warehouse';
+import type { Redis } from 'ioredis';
+import type { WorkerSettings } from './config.ts';
+import { runEventLane } from './event-lane.ts';
+import { createJobErrorLog } from './job-error-log.ts';
+import { startPurgeSweep } from './purge-sweep.ts';
+import { createWebsiteGate } from './website-gate.ts';
+import { createWebsiteJobs } from './website-jobs.ts';
+import { createWriteBatch } from './write-batch.ts';
+
+export type WorkerDeps = {
+  /** Three `worker` connections: for commands, for waiting reads alone, for news alone. */
+  redis: Redis;
+  reader: Redis;
+  subscriber: Redis;
+  /** The same Redis, for the connections that the job queue makes itself. */
+  redisUrl: string;
+  registry: Pick<Registry, 'findWebsiteRoute' | 'listUnpurgedWebsites' | 'markWebsitePurged'>;
+  warehouse: Pick<
+    Warehouse,
+    'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'purgeWebsite' | 'purgeCollectedBefore'
+  >;
+  config: Readonly<WorkerSettings>;
+  logger: Logger;
+};
+
+export type Worker = {
+  /** Works until it is stopped. Rejects when it must not go on: see `runEventLane`. */
+  run(): Promise<void>;
+  /** Finishes what is in hand. Resolves when `run` has. */
+  stop(): Promise<void>;
+};
+
+/** The worker of one region: brings the event log into the warehouse and does the background jobs. */
+export function createWorker(deps: WorkerDeps): Worker {
+  const { redis, reader, subscriber, redisUrl, registry, warehouse, config, logger } = deps;
+  const partitions = config.EVENT_LOG_PARTITIONS;
+  const stopping = new AbortController();
+  const gate = createWebsiteGate({ registry });
+  const consumer = createLogConsumer({
+    redis,
+    reader,
+    partitions,
+    consumer: `${hostname()}-${process.pid}-${randomUUID()}`,
+    reclaimIdleMs: config.RECLAIM_IDLE_MS,
+  });
+  const writeBatch = createWriteBatch({
+    consumer,
+    gate,
+    warehouse,
+    holdEveryMs: config.RECLAIM_IDLE_MS / 4,
+    logger,
+    stopSignal: stopping.signal,
+  });
+  const limits = { eventsMax: config.FLUSH_MAX_ROWS, maxWaitMs: config.FLUSH_MAX_WAIT_MS };
+  let running: Promise<void> | undefined;
+
+  async function work(): Promise<void> {
+    subscribeWebsiteChanges(subscriber, gate.forget).catch((err: unknown) =>
+      logger.warn({ err }, 'no news of websites'),
+    );
+    const jobs = createJobs(redisUrl);
+    const handlers = createWebsiteJobs({ registry, warehouse, redis, partitions });
+    const jobWorker = createJobWorker(redisUrl, handlers, createJobErrorLog(logger));
+    const endSweep = startPurgeSweep({ registry, jobs, region: config.REGION, logger });
+    try {
+      await runEventLane({ consumer, writeBatch, limits, logger }, stopping.signal);
+    } finally {
+      endSweep();
+      await Promise.all([jobWorker.close(), jobs.close()]);
+    }
+  }
+
+  return {
+    run() {
+      running ??= work();
+      return running;
+    },
+    async stop() {
+      stopping.abort(new Error('The worker stops'));
+      await running?.catch(() => {}); // told by run
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { type BlockStore, storeBlock } from './store-block.ts';
+
+class Refusal extends Error {}
+
+/** A store as ClickHouse is one: a block under a known token is not stored again, a bad row refuses its whole block. */
+function createStore(bad: readonly string[], { storesRefused = false } = {}) {
+  const rows: string[] = [];
+  const tokens = new Set<string>();
+  const refused: string[] = [];
+  let inserts = 0;
+  const store: BlockStore<string> = {
+    async insert(block, token) {
+      inserts += 1;
+      const isBad = block.some((row) => bad.includes(row));
+      if (isBad && !storesRefused) throw new Refusal('cannot parse');
+      if (!tokens.has(token)) rows.push(...block);
+      tokens.add(token);
+      if (isBad) throw new Refusal('a view cannot take it');
+    },
+    findMissing: async (block) => block.filter((row) => !rows.includes(row)),
+    isRefusal: (error) => error instanceof Refusal,
+    refuse: (row) => refused.push(row),
+    idOf: (row) => row,
+  };
+  return { store, rows, refused, tokens, inserts: () => inserts };
+}
+
+const letters = [...'abcdefghijklmnop'];
+
+describe('a block', () => {
+  test('is stored at once under its token', async () => {
+    const { store, rows, tokens } = createStore([]);
+    await storeBlock(store, letters, 't', false);
+    expect(rows).toEqual(letters);
+    expect([...tokens]).toEqual(['t']);
+  });
+
+  test.each([[['a']], [['h']], [['p']], [['a', 'b', 'p']], [letters]])(
+    'with bad rows %j is stored but for these',
+    async (bad) => {
+      const { store, rows, refused } = createStore(bad);
+      await storeBlock(store, letters, 't', false);
+      expect(rows.sort()).toEqual(letters.filter((row) => !bad.includes(row)));
+      expect(refused.sort()).toEqual(bad);
+    },
+  );
+
+  test('that was refused and yet stored is neither doubled nor refused', async () => {
+    const { store, rows, refused } = createStore(['h'], { storesRefused: true });
+    await storeBlock(store, letters, 't', false);
+    expect(rows).toEqual(letters);
+    expect(refused).toEqual([]);
+  });
+
+  test('that is stored again under the same token is not doubled', async () => {
+    const { store, rows } = createStore([]);
+    await storeBlock(store, letters, 't', false);
+    await storeBlock(store, letters, 't', true);
+    await storeBlock(store, letters, 't', false);
+    expect(rows).toEqual(letters);
+  });
+
+  test('of which an earlier attempt stored a part is completed', async () => {
+    const { store, rows } = createStore([]);
+    await store.insert(letters.slice(3, 9), 'earlier');
+    await storeBlock(store, letters, 't', true);
+    expect([...rows].sort()).toEqual(letters);
+  });
+
+  test('of which an earlier attempt stored nothing keeps its token: that attempt may still be under way', async () => {
+    const { store, tokens } = createStore([]);
+    await storeBlock(store, letters, 't', true);
+    expect([...tokens]).toEqual(['t']);
+  });
+
+  test('that is cut by two workers at once is not doubled', async () => {
+    const { store, rows, refused } = createStore(['h']);
+    await Promise.all([storeBlock(store, letters, 't', false), storeBlock(store, letters, 't', false)]);
+    expect(rows.sort()).toEqual(letters.filter((row) => row !== 'h'));
+    expect(new Set(refused)).toEqual(new Set(['h']));
+  });
+
+  test('without rows is nothing', async () => {
+    const { store, inserts } = createStore([]);
+    await storeBlock(store, [], 't', false);
+    expect(inserts()).toBe(0);
+  });
+
+  test('whose store is away fails as the store does', async () => {
+    const { store } = createStore([]);
+    const away = { ...store, insert: () => Promise.reject(new Error('away')) };
+    await expect(storeBlock(away, letters, 't', false)).rejects.toThrow('away');
+  });
+});

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+
+/** Where rows of one kind go. */
+export type BlockStore<Row> = {
+  /** Stores the rows as one block under the token, once, however often it is called. Waits while the store is away. */
+  insert(rows: readonly Row[], token: string): Promise<void>;
+  /** The rows that are not stored yet. */
+  findMissing(rows: readonly Row[]): Promise<readonly Row[]>;
+  /** Whether an error of `insert` means that a row cannot be stored. */
+  isRefusal(error: unknown): boolean;
+  /** Takes a row that cannot be stored. */
+  refuse(row: Row, reason: string): void;
+  idOf(row: Row): string;
+};
+
+/**
+ * Stores every row of a block that can be stored, and refuses the others. A block that the store refuses is cut in halves until the
+ * bad rows are alone.
+ * Trap: a refused block may be stored all the same, wholly or in part. So under another token than before only what is missing is
+ * sent, and the token of a part is made of the rows in it, so that two workers that cut one block differently never double a row.
+ * `mayBeStored`: an earlier attempt may have stored some of the rows, in whatever blocks.
+ */
+export async function storeBlock<Row>(
+  store: BlockStore<Row>,
+  rows: readonly Row[],
+  token: string,
+  mayBeStored: boolean,
+): Promise<void> {
+  const missing = mayBeStored ? await store.findMissing(rows) : rows;
+  if (missing.length === 0) return;
+  try {
+    await store.insert(missing, missing.length === rows.length ? token : partToken(store, missing));
+  } catch (error) {
+    if (!store.isRefusal(error)) throw error;
+    await storeParts(store, missing, error);
+  }
+}
+
+async function storeParts<Row>(store: BlockStore<Row>, refused: readonly Row[], error: unknown): Promise<void> {
+  const missing = await store.findMissing(refused);
+  const [first] = missing;
+  if (!first) return;
+  if (missing.length === 1) {
+    store.refuse(first, error instanceof Error ? error.message : String(error));
+    return;
+  }
+  const middle = missing.length >> 1;
+  for (const part of [missing.slice(0, middle), missing.slice(middle)])
+    await storeBlock(store, part, partToken(store, part), false);
+}
+
+function partToken<Row>(store: BlockStore<Row>, rows: readonly Row[]): string {
+  return createHash('sha256').update(rows.map(store.idOf).join()).digest('base64url');
+}

@@ -1,0 +1,18 @@
+import type { CollectedEvent } from '@meridian/queue/collected-event';
+import type { EventRow, SessionPropertyRow } from '@meridian/warehouse/event-row';
+
+const eventTypeOf = { pageview: 1, custom: 2, performance: 5 } as const;
+
+/** Null for identify, which is no row of the event log (decisions 5.13). */
+export function toEventRow(event: CollectedEvent): EventRow | null {
+  const { type, ...fields } = event;
+  return type === 'identify' ? null : { ...fields, eventType: eventTypeOf[type] };
+}
+
+/** The properties that an identify event gives its session; none for other events. */
+export function toSessionPropertyRows(event: CollectedEvent): SessionPropertyRow[] {
+  if (event.type !== 'identify' || event.data === '') return [];
+  const { websiteId, sessionId, eventId, createdAtMs } = event;
+  const properties = JSON.parse(event.data) as Record<string, SessionPropertyRow['value']>;
+  return Object.entries(properties).map(([key, value]) => ({ websiteId, sessionId, eventId, createdAtMs, key, value }));
+}

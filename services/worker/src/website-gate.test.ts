@@ -1,0 +1,89 @@
+import type { CollectedEvent } from '@meridian/queue/collected-event';
+import { pendingEvent } from '@meridian/queue/test-events';
+import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
+import type { WebsiteRoute } from '@meridian/registry/rows';
+import { expect, test } from 'vitest';
+import { createWebsiteGate, routeLifeMs } from './website-gate.ts';
+
+const mint = createUuidV7Minter();
+const collectedAt = Date.parse('2026-06-10T10:00:00.000Z');
+const open: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
+
+function event(websiteId: string, atMs = collectedAt): CollectedEvent {
+  return { ...pendingEvent({ websiteId, eventId: mint(atMs) }), visitId: mint(atMs) };
+}
+
+/** A registry whose answers the test sets, a clock that it moves, and a count of questions. */
+function createFixture(routes: Record<string, WebsiteRoute | null>) {
+  const state = { nowMs: 0, asked: [] as string[], beforeAnswer: async () => {} };
+  const gate = createWebsiteGate({
+    registry: {
+      async findWebsiteRoute(id) {
+        state.asked.push(id);
+        const route = routes[id] ?? null;
+        await state.beforeAnswer();
+        return route;
+      },
+    },
+    now: () => state.nowMs,
+  });
+  return { gate, state, routes };
+}
+
+test('events of deleted and of unknown websites are kept out, in the order of the others', async () => {
+  const { gate } = createFixture({ a: open, b: { ...open, deleted: true }, d: open });
+  const events = ['a', 'b', 'c', 'd', 'a'].map((id) => event(id));
+  expect(await gate.admit(events)).toEqual([events[0], events[3], events[4]]);
+});
+
+test('events collected before the reset are kept out, whatever their event time', async () => {
+  const { gate } = createFixture({ a: { ...open, resetAt: new Date(collectedAt) } });
+  const before = { ...event('a', collectedAt - 1), createdAtMs: collectedAt + 1_000 };
+  const backfilled = { ...event('a', collectedAt), createdAtMs: 0 };
+  expect(await gate.admit([before, backfilled])).toEqual([backfilled]);
+});
+
+test('a registry that does not answer drops nothing', async () => {
+  const { gate, state } = createFixture({ a: open });
+  state.beforeAnswer = () => Promise.reject(new Error('away'));
+  await expect(gate.admit([event('a')])).rejects.toThrow('away');
+  state.beforeAnswer = async () => {};
+  expect(await gate.admit([event('a')])).toHaveLength(1);
+});
+
+test('each website is asked for once, and again when its time has run out', async () => {
+  const { gate, state } = createFixture({ a: open, b: open });
+  await gate.admit([event('a'), event('b'), event('a')]);
+  state.nowMs = routeLifeMs - 1;
+  await gate.admit([event('a')]);
+  expect(state.asked).toEqual(['a', 'b']);
+  state.nowMs = routeLifeMs;
+  await gate.admit([event('a')]);
+  expect(state.asked).toEqual(['a', 'b', 'a']);
+});
+
+test('news of a change count at once', async () => {
+  const { gate, routes } = createFixture({ a: open });
+  await gate.admit([event('a')]);
+  routes.a = { ...open, deleted: true };
+  gate.forget('a');
+  expect(await gate.admit([event('a')])).toEqual([]);
+});
+
+test('an answer that was under way when news came, or that took too long, is asked for again', async () => {
+  const { gate, state, routes } = createFixture({ a: open });
+  state.beforeAnswer = async () => {
+    routes.a = { ...open, deleted: true };
+    state.beforeAnswer = async () => {};
+    gate.forget('a');
+  };
+  expect(await gate.admit([event('a')])).toEqual([]);
+
+  routes.b = open;
+  state.beforeAnswer = async () => {
+    routes.b = { ...open, deleted: true };
+    state.beforeAnswer = async () => {};
+    state.nowMs += routeLifeMs;
+  };
+  expect(await gate.admit([event('b')])).toEqual([]);
+});
