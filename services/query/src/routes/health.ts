@@ -5,8 +5,8 @@ import type { QueryDeps, QueryEnv } from '../query-env.ts';
 /** GET /livez and /readyz, beside the API's prefixes. `notReady` names the parts that cannot do their work. */
 export function healthRoutes({ registry, warehouse, redis }: QueryDeps): Hono<QueryEnv> {
   const checks = {
-    registry: () => registry.ping(),
-    warehouse: () => warehouse.ping(),
+    postgres: () => registry.ping(),
+    clickhouse: () => warehouse.ping(),
     redis: () => redis.ping(),
   };
   return new Hono<QueryEnv>()

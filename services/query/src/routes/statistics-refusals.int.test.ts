@@ -122,7 +122,7 @@ test('when the warehouse is away the answer is 503 with Retry-After, never zeros
     expect(await answer.text(), route).not.toMatch(insides);
   }
   expect((await app.request('/readyz')).status).toBe(503);
-  expect(await (await app.request('/readyz')).json()).toEqual({ ok: false, notReady: ['warehouse'] });
+  expect(await (await app.request('/readyz')).json()).toEqual({ ok: false, notReady: ['clickhouse'] });
   expect((await app.request('/livez')).status).toBe(200);
 });
 
