@@ -54,7 +54,7 @@ export type CollectDeps = {
  * A promise only where the website is not known yet.
  */
 export function createCollect(deps: CollectDeps): Collect {
-  const { region, websites, profileOf, isBlocked } = deps;
+  const { websites, profileOf, isBlocked } = deps;
 
   return (element, sender) => {
     const event = parseEvent(element, sender.nowMs);
@@ -66,12 +66,13 @@ export function createCollect(deps: CollectDeps): Collect {
     if (profile.isCrawler) return dropped.crawler;
     if (isBlocked(client.address)) return dropped['blocked-address'];
 
-    const decide = (website: KnownWebsite | null): CollectOutcome => {
-      if (!website) return unknownWebsite;
-      return website.region === region ? accept(deps, event, sender, client, profile) : unavailable;
-    };
     const website = websites.find(event.websiteId);
-    return website instanceof Promise ? website.then(decide, () => unavailable) : decide(website);
+    return website instanceof Promise
+      ? website.then(
+          (found) => decide(deps, found, event, sender, client, profile),
+          () => unavailable,
+        )
+      : decide(deps, website, event, sender, client, profile);
   };
 }
 
@@ -107,6 +108,18 @@ function toClient(event: ParsedEvent, sender: Sender): Client {
   return address === null
     ? { userAgent, address: sender.address, place: sender.place }
     : { userAgent, address, place: null };
+}
+
+function decide(
+  deps: CollectDeps,
+  website: KnownWebsite | null,
+  event: ParsedEvent,
+  sender: Sender,
+  client: Client,
+  profile: Readonly<ClientProfile>,
+): CollectOutcome {
+  if (!website) return unknownWebsite;
+  return website.region === deps.region ? accept(deps, event, sender, client, profile) : unavailable;
 }
 
 function accept(
