@@ -9,6 +9,7 @@ export default defineConfig({
           include: ['{packages,services}/*/src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
           sequence: { groupOrder: 0 },
+          testTimeout: 60_000, // machines differ, and no test asserts a time
         },
       },
       {

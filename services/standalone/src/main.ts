@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DataDirInUseError } from '@meridian/embedded/data-dir-lock';
+import { type Stores, startStores } from '@meridian/embedded/stores';
+import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
+import { migrate } from '@meridian/registry/migrate';
+import { createRegistry } from '@meridian/registry/registry';
+import { loadConfig } from '@meridian/runtime/config';
+import { listen } from '@meridian/runtime/http/server';
+import { createLogger } from '@meridian/runtime/logger';
+import { runProcess, StartError } from '@meridian/runtime/process';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { keepAppSecret } from './app-secret.ts';
+import { StandaloneConfig } from './config.ts';
+import { startServices } from './start-services.ts';
+import { welcomeText } from './welcome.ts';
+
+const logger = createLogger({ service: 'standalone', level: 'warn' });
+
+runProcess({ logger }, async (life) => {
+  const config = loadConfig(StandaloneConfig, process.env);
+  logger.level = config.LOG_LEVEL;
+  const dataDir = resolve(config.DATA_DIR);
+
+  const stores = await startEmbeddedStores(config);
+  life.onStop('stores', stores.stop);
+  const secret = config.APP_SECRET ?? (await keepAppSecret(dataDir));
+
+  const warehouse = createWarehouse(stores.clickhouseUrl);
+  await Promise.all([migrate(stores.databaseUrl), warehouse.migrate()]);
+  const registry = createRegistry(stores.databaseUrl);
+  life.onStop('connections', async () => {
+    await Promise.all([registry.close(), warehouse.close()]);
+  });
+
+  const { ADMIN_USERNAME: administrator, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
+  const { generatedPassword } =
+    config.MODE === 'cloud'
+      ? {}
+      : await ensureAdministrator(registry, { username: administrator, password, homeRegion });
+
+  const settings = { ...config, APP_SECRET: secret };
+  const answer = await startServices({ life, logger, registry, warehouse, redisUrl: stores.redisUrl, settings });
+  const server = await listenOrSay(answer, config);
+  life.onStop('http', () => server.close(10_000));
+  await untilItWorks(server.port);
+
+  const loginFile = join(dataDir, 'login.json');
+  writeFileSync(loginFile, '', { mode: 0o600 });
+  const shown = generatedPassword === undefined ? {} : { generatedPassword };
+  console.log(welcomeText({ port: server.port, administrator, loginFile, websiteId: randomUUID(), ...shown }));
+});
+
+async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {
+  try {
+    return await startStores({
+      dataDir: config.DATA_DIR,
+      databaseUrl: config.DATABASE_URL,
+      clickhouseUrl: config.CLICKHOUSE_URL,
+      redisUrl: config.REDIS_URL,
+      onProgress: console.log,
+      log: (message) => logger.warn(message),
+    });
+  } catch (error) {
+    if (error instanceof DataDirInUseError) throw new StartError(error.message);
+    throw error;
+  }
+}
+
+async function listenOrSay(listener: Parameters<typeof listen>[0], { PORT, HOST }: StandaloneConfig) {
+  try {
+    return await listen(listener, { port: PORT, ...(HOST && { host: HOST }) });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new StartError(`Port ${PORT} is in use by another program. Choose another one: PORT=3001 npm start`);
+  }
+}
+
+/** The welcome is a promise: it comes when every part answers. */
+async function untilItWorks(port: number): Promise<void> {
+  for (;;) {
+    const { ok } = await fetch(`http://localhost:${port}/readyz`);
+    if (ok) return;
+    await new Promise((again) => setTimeout(again, 50));
+  }
+}
