@@ -31,7 +31,7 @@ beforeAll(async () => {
       await untilReady(service, `http://127.0.0.1:${port}/readyz`);
     }
   }
-  processes.push(startService('worker', env), startService('worker', env));
+  processes.push(startService('worker', { ...env, PORT: '0' }), startService('worker', { ...env, PORT: '0' }));
 });
 
 afterAll(async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
     APP_SECRET: 'a secret of the resilience tests, long enough',
     ADMIN_PASSWORD: 'resilience',
     // Short, so that ten crashes do not cost ten minutes; the order of events is the same.
-    EVENT_LOG_RECLAIM_IDLE_MS: '1000',
+    RECLAIM_IDLE_MS: '1000',
   };
   const migration = startProcess('npm', ['run', '--silent', 'migrate'], env);
   if ((await migration.exited) !== 0) throw new Error(migration.output());
@@ -87,7 +87,7 @@ test(`a worker killed with SIGKILL ${kills} times at random moments under load: 
   const website = await createWebsite(owner);
   const traffic = load(website.id);
   for (let kill = 0; kill < kills; kill++) {
-    const worker = startService('worker', env);
+    const worker = startService('worker', { ...env, PORT: '0' });
     const before = await stored(website.id);
     // It has to be at work before it can be killed between an insert and its acknowledgement.
     await eventually(
@@ -99,7 +99,7 @@ test(`a worker killed with SIGKILL ${kills} times at random moments under load: 
     await worker.exited;
   }
   await traffic.stop();
-  services.push(startService('worker', env));
+  services.push(startService('worker', { ...env, PORT: '0' }));
 
   expect(traffic.accepted.size).toBeGreaterThan(100);
   await eventually(

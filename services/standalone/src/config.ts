@@ -1,20 +1,23 @@
 import { CollectSettings } from '@meridian/ingest/config';
 import { QueryEnvironment } from '@meridian/query/config';
 import { appSecret, port } from '@meridian/runtime/config';
+import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
 
 /** The environment of `npm start`: everything has a default. An address of a store replaces the embedded one. */
 export const StandaloneConfig = CollectSettings.extend(
   QueryEnvironment.pick({ MODE: true, ADMIN_USERNAME: true, ADMIN_PASSWORD: true, HOST: true }).shape,
-).extend({
-  PORT: port.default(3000),
-  /** Where the embedded stores and the kept secret live. */
-  DATA_DIR: z.string().default('.meridian'),
-  /** Generated and kept in DATA_DIR when not given. */
-  APP_SECRET: appSecret.optional(),
-  DATABASE_URL: z.url().optional(),
-  CLICKHOUSE_URL: z.url().optional(),
-  REDIS_URL: z.url().optional(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-});
+)
+  .extend(WorkerSettings.shape)
+  .extend({
+    PORT: port.default(3000),
+    /** Where the embedded stores and the kept secret live. */
+    DATA_DIR: z.string().default('.meridian'),
+    /** Generated and kept in DATA_DIR when not given. */
+    APP_SECRET: appSecret.optional(),
+    DATABASE_URL: z.url().optional(),
+    CLICKHOUSE_URL: z.url().optional(),
+    REDIS_URL: z.url().optional(),
+    LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  });
 export type StandaloneConfig = z.infer<typeof StandaloneConfig>;

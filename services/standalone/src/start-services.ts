@@ -7,7 +7,8 @@ import type { Logger } from '@meridian/runtime/logger';
 import type { Life } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
-import { startWorker } from '@meridian/worker/start-worker';
+import { createWorker } from '@meridian/worker/create-worker';
+import type { Redis } from 'ioredis';
 import type { StandaloneConfig } from './config.ts';
 
 export type ServiceParts = {
@@ -25,30 +26,50 @@ export type ServiceParts = {
  */
 export async function startServices(parts: ServiceParts): Promise<RequestListener> {
   const { life, logger, registry, warehouse, redisUrl, settings } = parts;
-  const eventLogRedis = connectRedis(redisUrl, { role: 'producer', logger });
-  const queryRedis = connectRedis(redisUrl, { role: 'producer', logger });
-  const newsRedis = connectRedis(redisUrl, { role: 'worker', logger });
+  const connections: Redis[] = [];
+  const connect = (role: 'producer' | 'worker'): Redis => {
+    const redis = connectRedis(redisUrl, { role, logger });
+    connections.push(redis);
+    return redis;
+  };
   const jobs = createJobs(redisUrl);
   life.onStop('redis', async () => {
-    for (const redis of [eventLogRedis, queryRedis, newsRedis]) redis.disconnect();
+    for (const redis of connections) redis.disconnect();
     await jobs.close();
   });
-  await Promise.all([eventLogRedis.connect(), queryRedis.connect()]);
 
+  const eventLog = connect('producer');
+  await eventLog.connect();
   const collect = await createIngest({
-    redis: eventLogRedis,
-    subscriber: newsRedis,
+    redis: eventLog,
+    subscriber: connect('worker'),
     registry,
     config: settings,
     logger,
   });
-  const worker = startWorker({ redisUrl, registry, warehouse, logger, partitions: settings.EVENT_LOG_PARTITIONS });
-  life.onStop('worker', () => worker.stop());
 
+  const worker = createWorker({
+    redis: connect('worker'),
+    reader: connect('worker'),
+    subscriber: connect('worker'),
+    redisUrl,
+    registry,
+    warehouse,
+    config: settings,
+    logger,
+  });
+  life.onStop('worker', worker.stop);
+  worker.run().catch((err: unknown) => {
+    logger.fatal({ err }, 'a batch can be neither stored nor set aside');
+    void life.stop(1);
+  });
+
+  const limits = connect('producer');
+  await limits.connect();
   const query = createQueryListener({
     registry,
     warehouse,
-    redis: queryRedis,
+    redis: limits,
     jobs,
     config: { region: settings.REGION, mode: settings.MODE, appSecret: settings.APP_SECRET },
     logger,
