@@ -15,3 +15,9 @@ test('the bytes are those of the hexadecimal digits, in either case', () => {
   writeUuid(bytes, 0, '019EB10D-dcfb-77ff-BFFF-0123456789ab');
   expect(bytes.toString('hex')).toBe('019eb10ddcfb77ffbfff0123456789ab');
 });
+
+test('what is no UUID takes 16 bytes as well', () => {
+  const bytes = Buffer.alloc(40, 1);
+  for (const text of ['', 'x', 'ü'.repeat(36), '-'.repeat(100)]) expect(writeUuid(bytes, 3, text)).toBe(19);
+  expect(bytes[19]).toBe(1);
+});

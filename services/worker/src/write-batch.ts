@@ -112,26 +112,25 @@ async function storeEvents(
     idOf: (row) => `${row.eventId} ${row.key}`,
   };
 
-  // A block that spans very many months is more than the views take at once.
-  for (const [month, rows] of byMonth(events))
-    await storeBlock(eventStore, rows, `${batch.token}-${month}`, batch.mayBeStored);
+  // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
+  for (const [year, rows] of byYear(events))
+    await storeBlock(eventStore, rows, `${batch.token}-${year}`, batch.mayBeStored);
   await storeBlock(propertyStore, toProperties(events, refuse), `${batch.token}-properties`, batch.mayBeStored);
   return [...letters.values()];
 }
 
-/** Rows by the UTC month of their event time, in the order given. */
-function byMonth(events: readonly CollectedEvent[]): Map<string, EventRow[]> {
-  const months = new Map<string, EventRow[]>();
+/** Rows by the UTC year of their event time, in the order given. */
+function byYear(events: readonly CollectedEvent[]): Map<number, EventRow[]> {
+  const years = new Map<number, EventRow[]>();
   for (const event of events) {
     const row = toEventRow(event);
     if (!row) continue;
-    const at = new Date(row.createdAtMs);
-    const month = `${at.getUTCFullYear()}-${at.getUTCMonth() + 1}`;
-    const rows = months.get(month);
+    const year = new Date(row.createdAtMs).getUTCFullYear();
+    const rows = years.get(year);
     if (rows) rows.push(row);
-    else months.set(month, [row]);
+    else years.set(year, [row]);
   }
-  return months;
+  return years;
 }
 
 function toProperties(

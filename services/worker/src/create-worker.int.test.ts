@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { deadLettersKey, partitionOf } from '@meridian/queue/log-keys';
+import { RegistryError } from '@meridian/registry/registry-error';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createWorkerFixture, mint, partitions, type WorkerFixture } from './worker-fixture.ts';
+
+let fixture: WorkerFixture;
+beforeEach(async () => {
+  fixture = await createWorkerFixture();
+});
+afterEach(() => fixture.close());
+
+const many = <Value>(count: number, value: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, i) => value(i));
+const untilConsumed = () => expect.poll(() => fixture.entriesLeft(), { timeout: 30_000 }).toBe(0);
+
+describe('the worker brings into the warehouse', () => {
+  test('every event with all its fields, and the properties of identify', async () => {
+    const websiteId = await fixture.newWebsite();
+    const [pageview] = await fixture.append(
+      { websiteId, urlPath: '/café', distinctId: 'u' },
+      { websiteId, type: 'custom', eventName: 'buy', data: '{"price":9.5}' },
+      { websiteId, type: 'identify', data: '{"plan":"pro"}' },
+      { websiteId, type: 'performance', lcp: 1_200 },
+    );
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toHaveLength(3);
+    const row = await fixture.ask(
+      `SELECT tuple(event_type, url_path, distinct_id, website_id) FROM {db}.events WHERE event_id = '${pageview}'`,
+    );
+    expect(row).toEqual([`(1,'/café','u','${websiteId}')`]);
+    expect(await fixture.ask('SELECT tuple(property_key, string_value) FROM {db}.session_properties')).toEqual([
+      "('plan','pro')",
+    ]);
+  });
+
+  test('a backfill over many years once, though it touches more months than a block may', async () => {
+    const websiteId = await fixture.newWebsite();
+    const month = (i: number) => Date.UTC(2010, i, 15);
+    const ids = await fixture.append(...many(120, (i) => ({ websiteId, createdAtMs: month(i) })));
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual(ids);
+  }, 120_000);
+
+  test('nothing of deleted or unknown websites, and nothing that was collected before a reset', async () => {
+    const [open, deleted, reset] = [await fixture.newWebsite(), await fixture.newWebsite(), await fixture.newWebsite()];
+    const resetAt = new Date();
+    await fixture.registry.deleteWebsite(deleted);
+    await fixture.registry.resetWebsite(reset, resetAt);
+    const before = { websiteId: reset, eventId: mint(resetAt.getTime() - 1) };
+    const backfilledLater = {
+      websiteId: reset,
+      eventId: mint(resetAt.getTime() + 1),
+      createdAtMs: Date.UTC(2020, 1, 1),
+    };
+    const ids = await fixture.append(
+      { websiteId: open },
+      { websiteId: deleted },
+      { websiteId: randomUUID() },
+      before,
+      backfilledLater,
+    );
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual([ids[0], ids[4]].sort());
+    expect(await fixture.deadLetters()).toEqual([]);
+  });
+});
+
+describe('an event that cannot be stored', () => {
+  test('becomes a dead letter, and its neighbours of the same batch are stored', async () => {
+    const websiteId = await fixture.newWebsite();
+    const ids = await fixture.append(
+      ...many(200, (i) => ({
+        websiteId,
+        ...((i === 0 || i === 77) && { sessionId: 'no uuid' }),
+      })),
+    );
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual(ids.filter((_, i) => i !== 0 && i !== 77));
+    const letters = await fixture.deadLetters();
+    expect(letters.map((letter) => letter.eventId).sort()).toEqual([ids[0], ids[77]]);
+    expect(letters[0]?.reason).toContain('UUID');
+  });
+
+  test('identify with properties that are none becomes one too', async () => {
+    const websiteId = await fixture.newWebsite();
+    const ids = await fixture.append({ websiteId, type: 'identify', data: '{' }, { websiteId });
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual([ids[1]]);
+    expect((await fixture.deadLetters()).map((letter) => letter.eventId)).toEqual([ids[0]]);
+  });
+
+  test('and cannot become a dead letter stops the worker; nothing leaves the log', async () => {
+    const websiteId = await fixture.newWebsite();
+    await fixture.redis.set(deadLettersKey(partitionOf(websiteId, partitions)), 'not a stream');
+    await fixture.append({ websiteId }, { websiteId, sessionId: 'no uuid' });
+    await expect(fixture.newWorker().run()).rejects.toThrow('WRONGTYPE');
+    expect(await fixture.entriesLeft()).toBe(1);
+  });
+});
+
+describe('while a store is away', () => {
+  test('ClickHouse: events wait, and are stored once when it is back; answers that were lost double nothing', async () => {
+    const websiteId = await fixture.newWebsite();
+    void fixture.newWorker().run();
+    fixture.proxy.goDown();
+    const ids = await fixture.append(...many(100, () => ({ websiteId })));
+    await expect.poll(() => fixture.redis.hlen('event-batches')).toBe(1);
+    fixture.proxy.loseAnswers(3);
+    fixture.proxy.goUp();
+    await untilConsumed();
+    expect(fixture.proxy.lostAll()).toBe(true);
+    expect(await fixture.storedIds()).toEqual(ids);
+    expect(await fixture.ask(`SELECT sum(pageviews) FROM {db}.site_15m WHERE website_id = '${websiteId}'`)).toEqual([
+      '100',
+    ]);
+  });
+
+  test('Postgres: events wait, none is dropped', async () => {
+    const websiteId = await fixture.newWebsite();
+    let failures = 3;
+    const findWebsiteRoute = async (id: string) => {
+      failures -= 1;
+      if (failures >= 0) throw new RegistryError('unavailable', 'The registry is not available');
+      return fixture.registry.findWebsiteRoute(id);
+    };
+    const ids = await fixture.append({ websiteId });
+    void fixture.newWorker({ registry: { ...fixture.registry, findWebsiteRoute } }).run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual(ids);
+  });
+
+  test('a worker that stops gives its batch up, and another one stores it', async () => {
+    const websiteId = await fixture.newWebsite();
+    const stopped = fixture.newWorker();
+    fixture.proxy.goDown();
+    const running = stopped.run();
+    const ids = await fixture.append(...many(100, () => ({ websiteId })));
+    await expect.poll(() => fixture.redis.hlen('event-batches')).toBe(1);
+    await stopped.stop();
+    await running;
+    expect(await fixture.entriesLeft()).toBeGreaterThan(0);
+    fixture.proxy.goUp();
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual(ids);
+  });
+});

@@ -1,0 +1,139 @@
+import { createJobs } from '@meridian/queue/jobs';
+import { publishWebsiteChange } from '@meridian/queue/website-changes';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createWorkerFixture, mint, type WorkerFixture } from './worker-fixture.ts';
+
+let fixture: WorkerFixture;
+let jobs: ReturnType<typeof createJobs>;
+beforeEach(async () => {
+  fixture = await createWorkerFixture();
+  jobs = createJobs(fixture.urls.redis);
+});
+afterEach(async () => {
+  await jobs.close();
+  await fixture.close();
+});
+
+const many = <Value>(count: number, value: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, i) => value(i));
+const until = { timeout: 30_000 };
+const purgedAt = async (id: string) =>
+  (await fixture.sql('SELECT purged_at FROM website WHERE id = $1', [id]))[0]?.purged_at;
+const untilPurged = (id: string) => expect.poll(() => purgedAt(id), until).not.toBeNull();
+
+/** Rows of the website in every table of the warehouse that has a website. */
+async function rowsEverywhere(websiteId: string): Promise<number> {
+  const tables = await fixture.ask(
+    `SELECT DISTINCT table FROM system.columns WHERE database = '{db}' AND name = 'website_id'
+     AND table IN (SELECT name FROM system.tables WHERE database = '{db}' AND engine LIKE '%MergeTree')`,
+  );
+  expect(tables.length).toBeGreaterThan(2);
+  const counts = tables.map((table) => `SELECT count() AS n FROM {db}.${table} WHERE website_id = '${websiteId}'`);
+  return Number(await fixture.ask(`SELECT sum(n) FROM (${counts.join(' UNION ALL ')})`));
+}
+
+async function deleteAndOrder(websiteId: string): Promise<void> {
+  await fixture.registry.deleteWebsite(websiteId);
+  await publishWebsiteChange(fixture.redis, websiteId);
+  await jobs.purgeWebsite(websiteId);
+}
+
+test('a website deleted with a thousand events in flight leaves no row anywhere; its neighbour loses none', async () => {
+  const [website, neighbour] = [await fixture.newWebsite(), await fixture.newWebsite()];
+  void fixture.newWorker().run();
+  await fixture.append(...many(500, () => ({ websiteId: website })), {
+    websiteId: website,
+    type: 'identify',
+    data: '{"plan":"pro"}',
+  });
+  await expect.poll(() => rowsEverywhere(website), until).toBeGreaterThan(500);
+  const inFlight = many(20, () =>
+    fixture.append(...many(50, () => ({ websiteId: website })), { websiteId: neighbour }),
+  );
+  await deleteAndOrder(website);
+  await Promise.all(inFlight);
+  await untilPurged(website);
+  await expect.poll(() => fixture.entriesLeft(), until).toBe(0);
+  expect(await rowsEverywhere(website)).toBe(0);
+  expect(await fixture.storedIds(neighbour)).toHaveLength(20);
+});
+
+test('a batch that was judged before the deletion and is stored after the first removal is removed, too', async () => {
+  const websiteId = await fixture.newWebsite();
+  const warehouse = createWarehouse(fixture.urls.clickhouse);
+  const order: string[] = [];
+  let release = (): void => {};
+  const removedOnce = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const worker = fixture.newWorker({
+    warehouse: {
+      ...warehouse,
+      async insertEvents(rows, token) {
+        order.push('judged');
+        await removedOnce;
+        await warehouse.insertEvents(rows, token);
+        order.push('stored');
+      },
+      async purgeWebsite(id) {
+        await warehouse.purgeWebsite(id);
+        order.push('removed');
+        release();
+      },
+    },
+  });
+  await fixture.append(...many(100, () => ({ websiteId })));
+  void worker.run();
+  await expect.poll(() => order, until).toContain('judged');
+  await deleteAndOrder(websiteId);
+  await untilPurged(websiteId);
+  expect(order).toEqual(['judged', 'removed', 'stored', 'removed']);
+  expect(await rowsEverywhere(websiteId)).toBe(0);
+  await warehouse.close();
+});
+
+test('a purge that was never ordered is found and done', async () => {
+  const websiteId = await fixture.newWebsite();
+  await fixture.append({ websiteId });
+  await fixture.registry.deleteWebsite(websiteId);
+  void fixture.newWorker().run();
+  await untilPurged(websiteId);
+  expect(await rowsEverywhere(websiteId)).toBe(0);
+});
+
+test('a website that is not deleted is not purged, whatever was ordered', async () => {
+  const [open, deleted] = [await fixture.newWebsite(), await fixture.newWebsite()];
+  const [id] = await fixture.append({ websiteId: open });
+  void fixture.newWorker().run();
+  await expect.poll(() => fixture.storedIds(open), until).toEqual([id]);
+  await jobs.purgeWebsite(open);
+  await deleteAndOrder(deleted);
+  await untilPurged(deleted);
+  expect(await fixture.storedIds(open)).toEqual([id]);
+});
+
+test('a reset removes what was collected before it, stored or in flight; what comes later stays, whatever its event time', async () => {
+  const [website, neighbour] = [await fixture.newWebsite(), await fixture.newWebsite()];
+  const [kept] = await fixture.append({ websiteId: neighbour });
+  await fixture.append(...many(100, () => ({ websiteId: website })));
+  void fixture.newWorker().run();
+  await expect.poll(() => fixture.storedIds(website), until).toHaveLength(100);
+
+  const resetAt = new Date();
+  const collected = (offsetMs: number, createdAtMs: number) => ({
+    websiteId: website,
+    eventId: mint(resetAt.getTime() + offsetMs),
+    createdAtMs,
+  });
+  const inFlight = fixture.append(...many(100, (i) => collected(-1 - i, Date.now())));
+  await fixture.registry.resetWebsite(website, resetAt);
+  await publishWebsiteChange(fixture.redis, website);
+  await jobs.resetWebsite(website, resetAt);
+  await inFlight;
+  const later = await fixture.append(collected(5, Date.UTC(2020, 1, 1)), collected(6, Date.now()));
+  await expect.poll(() => fixture.redis.keys('{bull}:jobs:reset-*'), until).toEqual([]);
+  await expect.poll(() => fixture.storedIds(website), until).toEqual([...later].sort());
+  expect(await fixture.storedIds(neighbour)).toEqual([kept]);
+  expect(await fixture.ask(`SELECT sum(pageviews) FROM {db}.site_15m WHERE website_id = '${website}'`)).toEqual(['2']);
+});

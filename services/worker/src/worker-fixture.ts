@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
+import type { PendingEvent } from '@meridian/queue/collected-event';
+import { createEventLog } from '@meridian/queue/event-log';
+import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
+import { pendingEvent } from '@meridian/queue/test-events';
+import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
+import { createTestRegistry } from '@meridian/registry/registry-fixtures';
+import { createLogger } from '@meridian/runtime/logger';
+import { connectRedis } from '@meridian/runtime/redis';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { createWorker, type Worker, type WorkerDeps } from './create-worker.ts';
+import { createTestProxy } from './test-proxy.ts';
+
+export const mint = createUuidV7Minter();
+export const partitions = 3;
+export const silent = createLogger({ service: 'worker', level: 'silent' });
+
+export type WorkerFixture = Awaited<ReturnType<typeof createWorkerFixture>>;
+
+/** For tests: empty stores of their own with ClickHouse behind a proxy, ways to fill the log and to look at what became of it. */
+export async function createWorkerFixture() {
+  const clickhouse = await createClickHouseDatabase();
+  const redisDatabase = await createRedisDatabase();
+  const registry = await createTestRegistry(await createPostgresDatabase());
+  const direct = new URL(clickhouse.url);
+  const proxy = await createTestProxy({ host: direct.hostname, port: Number(direct.port) });
+  const proxied = new URL(direct);
+  proxied.host = `127.0.0.1:${proxy.port}`;
+  await createWarehouse(clickhouse.url).migrate();
+
+  const redis = connectRedis(redisDatabase.url, { role: 'producer', logger: silent });
+  await redis.connect();
+  const log = createEventLog({ redis, partitions });
+  const owner = await registry.newUser();
+  const ends: (() => Promise<void> | void)[] = [];
+  const perPartition = <Value>(ask: (partition: number) => Promise<Value>): Promise<Value[]> =>
+    Promise.all(Array.from({ length: partitions }, (_, partition) => ask(partition)));
+
+  /** Appends events as one request; gives their ids. */
+  async function append(...changes: Partial<PendingEvent>[]): Promise<string[]> {
+    const placements = changes.map((change) => {
+      const event = pendingEvent({ eventId: mint(), sessionId: randomUUID(), ...change });
+      return { event, candidateVisitId: mint(event.createdAtMs) };
+    });
+    await log.append({ placements });
+    return placements.map(({ event }) => event.eventId);
+  }
+
+  /** One column of the answer, as text. */
+  async function ask(query: string): Promise<string[]> {
+    const answer = await runClickHouse(clickhouse.url, query.replaceAll('{db}', clickhouse.database));
+    return answer.split('\n').filter((line) => line !== '');
+  }
+
+  /** A worker in this process on connections of its own, not yet running. */
+  function newWorker(changes: Partial<Pick<WorkerDeps, 'registry' | 'warehouse'>> = {}): Worker {
+    const connect = () => connectRedis(redisDatabase.url, { role: 'worker', logger: silent });
+    const connections = { redis: connect(), reader: connect(), subscriber: connect() };
+    const warehouse = createWarehouse(proxied.href);
+    const worker = createWorker({
+      ...connections,
+      redisUrl: redisDatabase.url,
+      registry: registry.registry,
+      warehouse,
+      config: {
+        REGION: 'us',
+        EVENT_LOG_PARTITIONS: partitions,
+        FLUSH_MAX_ROWS: 50_000,
+        FLUSH_MAX_WAIT_MS: 50,
+        RECLAIM_IDLE_MS: 1_000,
+      },
+      logger: silent,
+      ...changes,
+    });
+    ends.push(async () => {
+      await worker.stop();
+      for (const connection of Object.values(connections)) connection.disconnect();
+      await warehouse.close();
+    });
+    return worker;
+  }
+
+  return {
+    ...registry,
+    proxy,
+    log,
+    redis,
+    urls: { redis: redisDatabase.url, postgres: registry.url, clickhouse: proxied.href },
+    warehouse: createWarehouse(clickhouse.url),
+    newWebsite: async () => (await registry.newWebsite(owner)).id,
+    append,
+    ask,
+    newWorker,
+    /** Ids of the stored events, one for each row. */
+    storedIds: async (websiteId?: string) =>
+      (await ask(`SELECT event_id FROM {db}.events ${websiteId ? `WHERE website_id = '${websiteId}'` : ''}`)).sort(),
+    entriesLeft: async () => (await perPartition((p) => redis.xlen(eventsKey(p)))).reduce((sum, n) => sum + n, 0),
+    /** Reason and event id of each dead letter. */
+    deadLetters: async () =>
+      (await perPartition((p) => redis.xrange(deadLettersKey(p), '-', '+')))
+        .flat()
+        .map(([, fields]) => ({ reason: String(fields[3]), eventId: String(JSON.parse(String(fields[5])).eventId) })),
+    async close() {
+      for (const end of ends) await end();
+      await proxy.close();
+      redis.disconnect();
+      await registry.close();
+      await Promise.all([redisDatabase.drop(), clickhouse.drop()]);
+    },
+  };
+}
