@@ -2,9 +2,8 @@
 //
 //   node clickhouse-engine.mjs <data directory> <port> <config file>
 //
-// Plain JavaScript, so that the process starts without a TypeScript loader. It serves on 127.0.0.1 until it is killed or until
-// its standard input ends, which is when its parent has died. Then it dies at once: an orderly end takes seven seconds and saves
-// nothing, since what ClickHouse acknowledged is in its files.
+// Plain JavaScript, so that the process starts without a TypeScript loader. It serves on 127.0.0.1 until it is killed. An orderly end
+// takes seven seconds and saves nothing, since what ClickHouse acknowledged is in its files: every signal is SIGKILL.
 import { libchdbPath } from 'chdb/libchdb';
 import { DataType, load, open } from 'ffi-rs';
 
@@ -13,9 +12,6 @@ const [directory, port, configFile] = process.argv.slice(2);
 const die = () => process.kill(process.pid, 'SIGKILL');
 process.on('SIGINT', die);
 process.on('SIGTERM', die);
-process.stdin.on('end', die);
-process.stdin.on('error', die);
-process.stdin.resume();
 
 // The library's command line is the one of clickhouse-local, which is told by a query to listen. It serves for as long as its
 // query runs: the second one never ends and costs nothing.
@@ -36,7 +32,7 @@ const result = await load({
   retType: DataType.External,
   paramsType: [DataType.I32, DataType.StringArray],
   paramsValue: [commandLine.length, commandLine],
-  runInNewThread: true, // the call blocks; standard input must be watched meanwhile
+  runInNewThread: true, // the call blocks; signals must be heard meanwhile
 });
 
 // Only reached when the engine could not start.

@@ -1,9 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type Command, planSpawn, resolveAccount } from './account.ts';
+import { createDeathWatch } from './death-watch.ts';
+import { endOrphan, writePidFile } from './pid-file.ts';
 import { choosePort, isFree } from './ports.ts';
-import { endOrphan, startStoreProcess } from './store-process.ts';
+import { startStoreProcess } from './store-process.ts';
 
 const progressAfterMs = 2_000;
 const startAttempts = 3;
@@ -37,6 +48,7 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
   const logDirectory = join(dataDir, 'logs');
   for (const directory of [runDirectory, logDirectory]) mkdirSync(directory, { recursive: true });
   const password = readPassword(join(dataDir, 'password'));
+  const deathWatch = createDeathWatch();
   const running: { stop(): Promise<void> }[] = [];
 
   /** Gives a file or directory to the account that the stores run under. */
@@ -75,7 +87,7 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
         name: titles[store],
         plan: planSpawn(recipe.command(port), account),
         probe: () => recipe.probe(port),
-        pidFile: join(runDirectory, `${store}.pid`),
+        note: (pid: number | null) => note(store, pid),
         logFile,
       };
       try {
@@ -86,6 +98,14 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
         if (attempt === startAttempts || (await isFree(port))) throw error;
       }
     }
+  }
+
+  /** Makes sure that the process is ended if this one dies: by the watch at once, or else by the next start. */
+  function note(store: StoreName, pid: number | null): void {
+    deathWatch.note(store, pid);
+    const file = join(runDirectory, `${store}.pid`);
+    if (pid === null) rmSync(file, { force: true });
+    else writePidFile(file, pid);
   }
 
   async function findPort(store: StoreName): Promise<number> {
@@ -102,6 +122,7 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
 
   async function stopAll(): Promise<void> {
     await Promise.all(running.splice(0).map((store) => store.stop()));
+    await deathWatch.end();
   }
 
   return { dataDir, account, password, onProgress, makeDirectory, writeFile, withProgress, start, stopAll };

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SpawnPlan } from './account.ts';
-import { findStartTime } from './process-identity.ts';
 
-/** The one signal that makes PostgreSQL, Redis and the ClickHouse process all end in order and without waiting for their clients. */
-const stopSignal = 'SIGINT';
+/** Makes PostgreSQL, Redis and the ClickHouse process all end in order and without waiting for their clients. */
+export const stopSignal = 'SIGINT';
 const readyTimeoutMs = 300_000;
 const stopTimeoutMs = 10_000;
 const restartDelaysMs = [100, 200, 500, 1_000, 2_000, 5_000];
@@ -17,8 +16,8 @@ export type StoreProgram = {
   plan: SpawnPlan;
   /** Rejects as long as the store does not answer. */
   probe(): Promise<unknown>;
-  /** Where the process is noted, for `endOrphan` after this process was killed. */
-  pidFile: string;
+  /** Hears the id of each new process of the store, and null when it has been stopped. */
+  note(pid: number | null): void;
   logFile: string;
 };
 
@@ -33,12 +32,9 @@ export async function startStoreProcess(
   const logFd = openSync(program.logFile, 'a', 0o600);
   let child = spawnStore(program.plan, logFd);
   const stopping = new AbortController();
-  // Runs when this process exits without having stopped the store, because something went wrong.
-  const endWithProcess = () => child.kill(stopSignal);
-  process.on('exit', endWithProcess);
 
   async function untilRunning(): Promise<void> {
-    notePid(program.pidFile, child);
+    if (child.pid) program.note(child.pid);
     await untilReady(program, child);
   }
 
@@ -66,9 +62,8 @@ export async function startStoreProcess(
     stopping.abort();
     await endChild(child);
     await restarts;
-    process.off('exit', endWithProcess);
     closeSync(logFd);
-    rmSync(program.pidFile, { force: true });
+    program.note(null);
   }
 
   try {
@@ -86,16 +81,10 @@ function spawnStore({ file, args, options }: SpawnPlan, logFd: number): ChildPro
     ...options,
     // A process group of its own: Ctrl-C in a terminal must not reach the stores before the services have stopped.
     detached: true,
-    // The ClickHouse process ends itself when this pipe breaks; the others do not read it.
-    stdio: ['pipe', logFd, logFd],
+    stdio: ['ignore', logFd, logFd],
   });
   child.on('error', () => {}); // the program cannot be run: told by deathOf
-  child.stdin?.on('error', () => {});
   return child;
-}
-
-function notePid(pidFile: string, { pid }: ChildProcess): void {
-  if (pid) writeFileSync(pidFile, JSON.stringify({ pid, startTime: findStartTime(pid) }));
 }
 
 const hasEnded = (child: ChildProcess) =>
@@ -133,26 +122,4 @@ async function endChild(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
   await exit;
   clearTimeout(timer);
-}
-
-/** Ends the process noted in the file if it is still there: an earlier run was killed and left it behind. */
-export async function endOrphan(pidFile: string): Promise<void> {
-  const orphan = readPidFile(pidFile);
-  if (!orphan) return;
-  const isThere = () => findStartTime(orphan.pid) === orphan.startTime;
-  for (const signal of [stopSignal, 'SIGKILL'] as const) {
-    if (isThere()) process.kill(orphan.pid, signal);
-    const deadlineMs = performance.now() + stopTimeoutMs;
-    while (isThere() && performance.now() < deadlineMs) await sleep(20);
-  }
-  if (isThere()) throw new Error(`Process ${orphan.pid}, left behind by an earlier run, does not end.`);
-  rmSync(pidFile);
-}
-
-function readPidFile(pidFile: string): { pid: number; startTime: string } | null {
-  try {
-    return JSON.parse(readFileSync(pidFile, 'utf8'));
-  } catch {
-    return null; // there is none, or its writer died while writing
-  }
 }

@@ -1,4 +1,4 @@
-import { createClient } from '@clickhouse/client';
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
 import postgres from 'postgres';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ test('every test file gets an empty PostgreSQL database of its own', async () =>
 
 test('every test file gets an Atomic ClickHouse database of its own', async () => {
   const { url, database, drop } = await createClickHouseDatabase();
-  const client = createClient({ url });
+  const client = createClient({ url, log: { level: ClickHouseLogLevel.OFF } });
   const result = await client.query({
     query: 'SELECT name, engine FROM system.databases WHERE name = currentDatabase()',
   });
