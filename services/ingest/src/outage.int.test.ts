@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { type OwnRedis, startOwnRedis } from '@meridian/queue/test-redis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, startTestIngest } from './ingest-fixtures.ts';
+
+let redis: OwnRedis;
+let ingest: Awaited<ReturnType<typeof startTestIngest>>;
+let website: string;
+const registry = { isAway: false };
+
+beforeAll(async () => {
+  redis = await startOwnRedis();
+  const findWebsiteRoute = async (websiteId: string) => {
+    if (registry.isAway) throw new Error('the registry is away');
+    return ingest.registry.findWebsiteRoute(websiteId);
+  };
+  ingest = await startTestIngest({}, { redisUrl: redis.url, findWebsiteRoute });
+  website = await ingest.newWebsite();
+});
+afterAll(async () => {
+  await ingest.stop();
+  await redis.remove();
+});
+
+const event = (url: string, id = website) => ({ type: 'event', payload: { website: id, url } });
+const untilTaken = () =>
+  expect.poll(async () => (await ingest.send(event('/taken'))).status, { timeout: 20_000, interval: 100 }).toBe(200);
+
+/** Every kind of request that would store something is told to come again. */
+async function expectRefused(): Promise<void> {
+  for (const reply of [
+    await ingest.send(event('/refused')),
+    await ingest.batch([event('/refused'), null]),
+    await ingest.send(event('/refused'), { 'idempotency-key': randomUUID() }),
+  ]) {
+    expect([reply.status, JSON.parse(reply.text).error.code]).toEqual([503, 'service-unavailable']);
+    const retryAfter = Number(reply.headers['retry-after']);
+    expect(retryAfter >= 1 && retryAfter <= 30).toBe(true);
+    expect(reply.text).not.toMatch(/redis|ioredis|ECONN/i);
+  }
+}
+
+test('while Redis is down every event is refused with Retry-After; afterwards events are taken, and none of the refused ones appears', async () => {
+  await untilTaken();
+  await redis.kill();
+  await expectRefused();
+  expect((await call(ingest.port, 'GET', '/readyz', undefined, {})).status).toBe(503);
+  expect((await call(ingest.port, 'GET', '/livez', undefined, {})).status).toBe(200);
+  // What needs no storing is answered as ever.
+  expect((await ingest.send('{')).status).toBe(400);
+  expect((await ingest.batch([])).status).toBe(200);
+  await redis.start();
+  await untilTaken();
+  expect((await ingest.storedEvents()).filter((stored) => stored.urlPath === '/refused')).toEqual([]);
+});
+
+test('while Redis hangs every event is refused, and is not stored when Redis goes on', async () => {
+  await untilTaken();
+  redis.signal('SIGSTOP');
+  await expectRefused();
+  redis.signal('SIGCONT');
+  await untilTaken();
+  expect((await ingest.storedEvents()).filter((stored) => stored.urlPath === '/refused')).toEqual([]);
+});
+
+test('while the registry is away known websites take events, and others are told to come again, not that they are unknown', async () => {
+  await untilTaken();
+  const unseen = await ingest.newWebsite();
+  registry.isAway = true;
+  expect((await ingest.send(event('/known'))).status).toBe(200);
+  const reply = await ingest.send(event('/unseen', unseen));
+  expect([reply.status, reply.headers['retry-after']]).toEqual([503, '5']);
+  const batch = JSON.parse((await ingest.batch([event('/known'), event('/unseen', unseen)])).text);
+  expect([batch.processed, batch.errors, batch.details[0].response.error.code]).toEqual([1, 1, 'service-unavailable']);
+  registry.isAway = false;
+  expect((await ingest.send(event('/unseen', unseen))).status).toBe(200);
+});
