@@ -12,7 +12,7 @@ const june = {
 const bounds = ['startAt', 'endAt', 'startDate', 'endDate'];
 
 /** '?a=1&b=2&b=3', in June 2026 unless the query has a bound. */
-export function queryString(query: Query): string {
+function queryString(query: Query): string {
   const ranged = bounds.some((name) => name in query) ? query : { ...june, ...query };
   const pairs = Object.entries(ranged).flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
   return `?${new URLSearchParams(pairs as [string, string][])}`;

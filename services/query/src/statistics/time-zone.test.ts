@@ -53,10 +53,10 @@ test('every zone shows at any instant what Intl shows', () => {
     return !instants.every((ms) => ms + zoneOf(name).offsetMsAt(ms) === clock(ms));
   });
   expect(wrong).toEqual([]);
-}, 30_000);
+});
 
-test('every change of every clock between 2010 and 2026 is found to the second', () => {
-  const [from, to] = [Date.UTC(2010, 0, 1), Date.UTC(2026, 0, 1)];
+test('every change of every clock between 2016 and 2026 is found to the second', () => {
+  const [from, to] = [Date.UTC(2016, 0, 1), Date.UTC(2026, 0, 1)];
   const wrong = Intl.supportedValuesOf('timeZone').filter((name) => {
     const clock = clockOf(name);
     const spans = zoneOf(name).spans(from, to);
@@ -68,7 +68,7 @@ test('every change of every clock between 2010 and 2026 is found to the second',
     );
   });
   expect(wrong).toEqual([]);
-}, 30_000);
+});
 
 test('spans are cut to what is asked for', () => {
   const zone = zoneOf('Europe/Berlin');
@@ -99,4 +99,4 @@ test('asking every zone for centuries keeps the memory bounded', () => {
   for (const name of Intl.supportedValuesOf('timeZone'))
     for (let year = 1800; year < 2200; year++) zoneOf(name).firstInstantAt(Date.UTC(year, 0, 1));
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(200e6);
-}, 30_000);
+});
