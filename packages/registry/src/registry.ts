@@ -18,9 +18,11 @@ import {
   deleteWebsite,
   findWebsite,
   findWebsiteRoute,
+  listPendingResets,
   listUnpurgedWebsites,
   listWebsites,
   markWebsitePurged,
+  markWebsiteReset,
   resetWebsite,
   updateWebsite,
 } from './websites.ts';
@@ -72,6 +74,8 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     resetWebsite: bound(resetWebsite),
     listUnpurgedWebsites: bound(listUnpurgedWebsites),
     markWebsitePurged: bound(markWebsitePurged),
+    listPendingResets: bound(listPendingResets),
+    markWebsiteReset: bound(markWebsiteReset),
     /** Resolves when Postgres answers. */
     ping: bound(ping),
     close,

@@ -85,6 +85,8 @@ export type Website = {
   region: string;
   replayConfig: ReplayConfig;
   resetAt: Date | null;
+  /** The last reset, for as long as events that it takes away may still be stored: answers must leave them out. */
+  pendingResetAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
   /** The owning user, or the creator of a team's website. */

@@ -109,6 +109,8 @@ export const website = pgTable(
     /** Only the fields that were ever set. */
     replayConfig: json('replay_config').$type<Partial<ReplayConfig>>().notNull().default({}),
     resetAt: instant('reset_at'),
+    /** The last reset, for as long as events that it takes away may still be in the region's store. */
+    pendingResetAt: instant('pending_reset_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     deletedAt: instant('deleted_at'),
@@ -121,6 +123,7 @@ export const website = pgTable(
     index('website_user_id').on(t.userId).where(sql`${t.deletedAt} is null`),
     index('website_team_id').on(t.teamId).where(sql`${t.deletedAt} is null`),
     index('website_unpurged').on(t.region).where(sql`${t.deletedAt} is not null and ${t.purgedAt} is null`),
+    index('website_pending_reset').on(t.region).where(sql`${t.pendingResetAt} is not null`),
     check('website_one_owner', sql`num_nonnulls(${t.teamId}, ${t.userId}) = 1`),
   ],
 );

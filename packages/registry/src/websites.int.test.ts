@@ -145,6 +145,18 @@ describe('deleting and resetting', () => {
     expect(await registry.resetWebsite('x', new Date())).toBe(false);
   });
 
+  test('a reset is pending, and listed for its region, until exactly that reset or a later one is done', async () => {
+    const website = await t.newWebsite(owner, { region: 'eu' });
+    const [earlier, later] = [new Date('2026-06-01T00:00:00.123Z'), new Date('2026-06-02T00:00:00.456Z')];
+    await registry.resetWebsite(website.id, later);
+    await registry.markWebsiteReset(website.id, earlier);
+    expect((await registry.findWebsite(website.id))?.pendingResetAt).toEqual(later);
+    expect(await registry.listPendingResets('eu')).toEqual([{ id: website.id, before: later }]);
+    await registry.markWebsiteReset(website.id, later);
+    expect(await registry.findWebsite(website.id)).toMatchObject({ pendingResetAt: null, resetAt: later });
+    expect(await registry.listPendingResets('eu')).toEqual([]);
+  });
+
   test('an id that is no UUID is unknown everywhere', async () => {
     expect(await registry.findWebsite("' OR 1=1")).toBeNull();
     expect(await registry.findWebsiteRoute('undefined')).toBeNull();

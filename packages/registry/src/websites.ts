@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Database } from './database.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
 import { violatedConstraint } from './registry-error.ts';
@@ -35,6 +35,7 @@ const websiteColumns = {
   region: website.region,
   replayConfig: website.replayConfig,
   resetAt: website.resetAt,
+  pendingResetAt: website.pendingResetAt,
   createdAt: website.createdAt,
   updatedAt: website.updatedAt,
   /** Asked for in a subquery, so that INSERT and UPDATE can return it as well. */
@@ -167,12 +168,30 @@ export async function deleteWebsite(db: Database, id: string): Promise<boolean> 
 /** Everything collected before `at` no longer counts; an earlier `at` than the last one changes nothing. */
 export async function resetWebsite(db: Database, id: string, at: Date): Promise<boolean> {
   if (!isUuid(id)) return false;
+  const latest = sql`greatest(${website.resetAt}, ${sql.param(at, website.resetAt)})`;
   const reset = await db
     .update(website)
-    .set({ resetAt: sql`greatest(${website.resetAt}, ${sql.param(at, website.resetAt)})` })
+    .set({ resetAt: latest, pendingResetAt: latest })
     .where(and(eq(website.id, id), notDeleted))
     .returning({ id: website.id });
   return reset.length > 0;
+}
+
+/** Websites of a region whose last reset is not known to be completed: like `listUnpurgedWebsites`. */
+export async function listPendingResets(db: Database, region: string): Promise<{ id: string; before: Date }[]> {
+  const found = await db
+    .select({ id: website.id, before: website.pendingResetAt })
+    .from(website)
+    .where(and(eq(website.region, region), isNotNull(website.pendingResetAt), notDeleted));
+  return found.flatMap(({ id, before }) => (before ? [{ id, before }] : []));
+}
+
+/** Notes that nothing collected before the instant is stored any more. A later reset stays pending. */
+export async function markWebsiteReset(db: Database, id: string, before: Date): Promise<void> {
+  await db
+    .update(website)
+    .set({ pendingResetAt: null })
+    .where(and(eq(website.id, id), lte(website.pendingResetAt, before)));
 }
 
 /**

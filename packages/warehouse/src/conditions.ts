@@ -14,9 +14,18 @@ export function visitScope(question: Question, bind: Bind): string {
 }
 
 /** The website's events inside the range, of any type. */
-export function rangeScope({ websiteId, range }: Question, bind: Bind): string {
-  const instant = (at: Date) => `fromUnixTimestamp64Milli(${bind(at.getTime(), 'Int64')}, 'UTC')`;
-  return `website_id = ${bind(websiteId, 'UUID')} AND created_at >= ${instant(range.startAt)} AND created_at <= ${instant(range.endAt)}`;
+export function rangeScope({ websiteId, range, collectedSince }: Question, bind: Bind): string {
+  const scope = `website_id = ${bind(websiteId, 'UUID')} AND created_at >= ${instant(range.startAt, bind)} AND created_at <= ${instant(range.endAt, bind)}`;
+  return `${scope}${collectedCondition(collectedSince, bind)}`;
+}
+
+/** Leaves out what was collected earlier, by the time in the event's id; nothing without an instant. */
+export function collectedCondition(since: Date | undefined, bind: Bind): string {
+  return since ? ` AND UUIDv7ToDateTime(event_id, 'UTC') >= ${instant(since, bind)}` : '';
+}
+
+function instant(at: Date, bind: Bind): string {
+  return `fromUnixTimestamp64Milli(${bind(at.getTime(), 'Int64')}, 'UTC')`;
 }
 
 /** Whether an event inside the scope fits the question; `1` when all do. */

@@ -34,6 +34,8 @@ export type DateRange = { startAt: Date; endAt: Date };
 export type Question = {
   websiteId: string;
   range: DateRange;
+  /** Events collected before this instant do not count: a reset that is not completed yet. */
+  collectedSince?: Date | undefined;
   filters: readonly Filter[];
   /** How the filters combine; eventType and excludeBounce always hold beside them. */
   match: 'all' | 'any';

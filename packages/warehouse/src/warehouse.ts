@@ -6,13 +6,13 @@ import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
 import { migrate } from './migrate.ts';
 import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
-import { getActiveVisitors } from './queries/active-visitors.ts';
+import { type ActiveVisitorsContext, getActiveVisitors } from './queries/active-visitors.ts';
 import { type LogOptions, type LogPage, listEvents } from './queries/event-log.ts';
 import { getExpandedMetrics, getMetrics, type MetricOptions } from './queries/metrics.ts';
 import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
-import { createRunQuery, type QueryContext } from './run-query.ts';
+import { createRunQuery } from './run-query.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
@@ -33,7 +33,7 @@ export function createWarehouse(clickhouseUrl: string) {
     getStats: (question: Question) => getStats(run, question),
     getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>
       getPageviewSeries(run, question, bucketStarts),
-    getActiveVisitors: (context: QueryContext, since: Date) => getActiveVisitors(run, context, since),
+    getActiveVisitors: (context: ActiveVisitorsContext, since: Date) => getActiveVisitors(run, context, since),
     listEvents: (question: Question, page: LogPage, options: LogOptions = {}) =>
       listEvents(run, question, page, options),
     getMetrics: (question: Question, options: MetricOptions) => getMetrics(run, question, options),

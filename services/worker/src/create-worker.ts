@@ -10,7 +10,7 @@ import type { Redis } from 'ioredis';
 import type { WorkerSettings } from './config.ts';
 import { runEventLane } from './event-lane.ts';
 import { createJobErrorLog } from './job-error-log.ts';
-import { startPurgeSweep } from './purge-sweep.ts';
+import { startRemovalSweep } from './removal-sweep.ts';
 import { createWebsiteGate } from './website-gate.ts';
 import { createWebsiteJobs } from './website-jobs.ts';
 import { createWriteBatch } from './write-batch.ts';
@@ -22,7 +22,10 @@ export type WorkerDeps = {
   subscriber: Redis;
   /** The same Redis, for the connections that the job queue makes itself. */
   redisUrl: string;
-  registry: Pick<Registry, 'findWebsiteRoute' | 'listUnpurgedWebsites' | 'markWebsitePurged'>;
+  registry: Pick<
+    Registry,
+    'findWebsiteRoute' | 'listUnpurgedWebsites' | 'markWebsitePurged' | 'listPendingResets' | 'markWebsiteReset'
+  >;
   warehouse: Pick<
     Warehouse,
     'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'purgeWebsite' | 'purgeCollectedBefore'
@@ -69,7 +72,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     const jobs = createJobs(redisUrl);
     const handlers = createWebsiteJobs({ registry, warehouse, redis, partitions });
     const jobWorker = createJobWorker(redisUrl, handlers, createJobErrorLog(logger));
-    const endSweep = startPurgeSweep({ registry, jobs, region: config.REGION, logger });
+    const endSweep = startRemovalSweep({ registry, jobs, region: config.REGION, logger });
     try {
       await runEventLane({ consumer, writeBatch, limits, logger }, stopping.signal);
     } finally {

@@ -9,7 +9,7 @@ import { routeLifeMs } from './website-gate.ts';
 const pauseMs = 250;
 
 export type WebsiteJobsDeps = {
-  registry: Pick<Registry, 'findWebsiteRoute' | 'markWebsitePurged'>;
+  registry: Pick<Registry, 'findWebsiteRoute' | 'markWebsitePurged' | 'markWebsiteReset'>;
   warehouse: Pick<Warehouse, 'purgeWebsite' | 'purgeCollectedBefore'>;
   redis: Redis;
   partitions: number;
@@ -44,6 +44,7 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
       if (!route || route.deleted) return; // the purge removes more
       if (!route.resetAt || route.resetAt < before) throw new Error('The website to reset is not marked as reset');
       await removeForGood(() => warehouse.purgeCollectedBefore(websiteId, before), signal);
+      await registry.markWebsiteReset(websiteId, before);
     },
   };
 }

@@ -19,10 +19,13 @@ export const silent = createLogger({ service: 'worker', level: 'silent' });
 
 export type WorkerFixture = Awaited<ReturnType<typeof createWorkerFixture>>;
 
-/** For tests: empty stores of their own with ClickHouse behind a proxy, ways to fill the log and to look at what became of it. */
-export async function createWorkerFixture() {
+/**
+ * For tests: empty stores of their own with ClickHouse behind a proxy, ways to fill the log and to look at what became of it.
+ * `ownRedisUrl`: instead of the Redis that all tests share.
+ */
+export async function createWorkerFixture(ownRedisUrl?: string) {
   const clickhouse = await createClickHouseDatabase();
-  const redisDatabase = await createRedisDatabase();
+  const redisDatabase = ownRedisUrl ? { url: ownRedisUrl, drop: async () => {} } : await createRedisDatabase();
   const registry = await createTestRegistry(await createPostgresDatabase());
   const direct = new URL(clickhouse.url);
   const proxy = await createTestProxy({ host: direct.hostname, port: Number(direct.port) });

@@ -1,7 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { consumerGroup, eventsKey } from '@meridian/queue/log-keys';
@@ -35,11 +36,15 @@ function startWorker(): ChildProcess {
     EVENT_LOG_PARTITIONS: String(partitions),
     FLUSH_MAX_WAIT_MS: '50',
     RECLAIM_IDLE_MS: '1000',
-    LOG_LEVEL: 'error',
   };
-  const worker = spawn('node', ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  const worker = spawn('node', ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  worker.stdout.resume();
   processes.add(worker);
   return worker;
+}
+
+async function untilWorking(worker: ChildProcess): Promise<void> {
+  for await (const [chunk] of on(worker.stdout as Readable, 'data')) if (String(chunk).includes('"working"')) return;
 }
 
 async function end(worker: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
@@ -120,6 +125,7 @@ test('workers that are replaced one after the other under load finish what they 
   await expect.poll(() => fixture.storedIds().then((ids) => ids.length), until).toBeGreaterThan(0);
   for (let i = 0; i < 4; i++) {
     const next = startWorker();
+    await untilWorking(next);
     await randomMoment();
     expect(await end(worker, 'SIGTERM')).toBe(0);
     worker = next;

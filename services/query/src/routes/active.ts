@@ -9,9 +9,10 @@ const activeMs = 5 * 60_000;
 /** GET /websites/{websiteId}/active: visitors of the last five minutes. It knows no parameters. */
 export function activeRoutes(deps: QueryDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/active', async (c) => {
-    const { id: websiteId } = await getReadableWebsite(deps, c.get('caller'), c.req.param('websiteId'));
+    const { id: websiteId, pendingResetAt } = await getReadableWebsite(deps, c.get('caller'), c.req.param('websiteId'));
     c.get('logFields').websiteId = websiteId;
-    const context = { websiteId, route: 'GET /websites/{id}/active', signal: c.req.raw.signal };
+    const collectedSince = pendingResetAt ?? undefined;
+    const context = { websiteId, collectedSince, route: 'GET /websites/{id}/active', signal: c.req.raw.signal };
     const since = new Date(deps.now().getTime() - activeMs);
     const { value: visitors, timing } = await deps.warehouse.getActiveVisitors(context, since);
     serverTiming(c, timing);

@@ -25,7 +25,11 @@ export async function readQuestion<Schema extends QuestionSchema>(
   route: string,
   schema: Schema,
 ): Promise<{ query: z.output<Schema>; zone: TimeZone; question: Question }> {
-  const { id: websiteId } = await getReadableWebsite(deps, c.get('caller'), c.req.param('websiteId') ?? '');
+  const { id: websiteId, pendingResetAt } = await getReadableWebsite(
+    deps,
+    c.get('caller'),
+    c.req.param('websiteId') ?? '',
+  );
   c.get('logFields').websiteId = websiteId;
   const params = searchParams(c);
   const query = readQuery(params, schema);
@@ -36,5 +40,7 @@ export async function readQuestion<Schema extends QuestionSchema>(
   const { match, eventType, excludeBounce } = query;
   const filters = parseFilters(params);
   const { signal } = c.req.raw;
-  return { query, zone, question: { websiteId, range, filters, match, eventType, excludeBounce, route, signal } };
+  const collectedSince = pendingResetAt ?? undefined;
+  const selection = { range, collectedSince, filters, match, eventType, excludeBounce };
+  return { query, zone, question: { websiteId, ...selection, route, signal } };
 }

@@ -5,12 +5,12 @@ import type { Logger } from '@meridian/runtime/logger';
 const everyMs = 60_000;
 
 /**
- * Orders the purge of every deleted website that was not purged, at once and then every minute: the order may have been lost
- * with the process that should have given it. Gives the function that ends it.
+ * Orders every removal that the registry does not know to be completed, at once and then every minute: purges of deleted websites
+ * and resets. The order may have been lost with the process that should have given it. Gives the function that ends it.
  */
-export function startPurgeSweep(deps: {
-  registry: Pick<Registry, 'listUnpurgedWebsites'>;
-  jobs: Pick<Jobs, 'purgeWebsite'>;
+export function startRemovalSweep(deps: {
+  registry: Pick<Registry, 'listUnpurgedWebsites' | 'listPendingResets'>;
+  jobs: Pick<Jobs, 'purgeWebsite' | 'resetWebsite'>;
   region: string;
   logger: Logger;
 }): () => void {
@@ -19,8 +19,9 @@ export function startPurgeSweep(deps: {
   async function sweep(): Promise<void> {
     try {
       for (const websiteId of await registry.listUnpurgedWebsites(region)) await jobs.purgeWebsite(websiteId);
+      for (const { id, before } of await registry.listPendingResets(region)) await jobs.resetWebsite(id, before);
     } catch (err) {
-      logger.warn({ err }, 'deleted websites were not looked for');
+      logger.warn({ err }, 'open removals were not looked for');
     }
   }
 

@@ -1,0 +1,2 @@
+ALTER TABLE "website" ADD COLUMN "pending_reset_at" timestamp (3) with time zone;--> statement-breakpoint
+CREATE INDEX "website_pending_reset" ON "website" USING btree ("region") WHERE "website"."pending_reset_at" is not null;

@@ -1,0 +1,58 @@
+import { type OwnRedis, startOwnRedis } from '@meridian/queue/test-redis';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createWorkerFixture, type WorkerFixture } from './worker-fixture.ts';
+
+let server: OwnRedis;
+let fixture: WorkerFixture;
+beforeEach(async () => {
+  server = await startOwnRedis({ appendfsync: 'always' });
+  fixture = await createWorkerFixture(server.url);
+});
+afterEach(async () => {
+  await fixture.close();
+  await server.remove();
+});
+
+const until = { timeout: 30_000 };
+const untilConsumed = () => expect.poll(() => fixture.entriesLeft(), until).toBe(0);
+const events = async (count: number) => {
+  const websiteId = await fixture.newWebsite();
+  return Array.from({ length: count }, () => ({ websiteId }));
+};
+
+test('Redis is killed and comes back under a running worker: every accepted event is stored once', async () => {
+  const some = await events(20);
+  void fixture.newWorker().run();
+  const accepted: string[] = [];
+  for (let round = 0; round < 4; round++) {
+    for (let i = 0; i < 5; i++) accepted.push(...(await fixture.append(...some)));
+    await server.kill();
+    await server.start();
+    await expect.poll(() => fixture.redis.status, until).toBe('ready');
+  }
+  await untilConsumed();
+  expect(await fixture.storedIds()).toEqual(accepted.sort());
+}, 120_000);
+
+test('Redis forgets that a batch was stored, because the end of its file is lost: nothing is stored twice', async () => {
+  const some = await events(100);
+  const worker = fixture.newWorker();
+  void worker.run();
+  const first = await fixture.append(...some);
+  await untilConsumed();
+  await worker.stop();
+
+  // The appends are much longer than what the worker wrote after them.
+  let isBack = false;
+  while (!isBack) {
+    await server.kill();
+    await server.loseTail(100);
+    await server.start();
+    await expect.poll(() => fixture.redis.status, until).toBe('ready');
+    isBack = (await fixture.entriesLeft()) > 0;
+  }
+  void fixture.newWorker().run();
+  const second = await fixture.append(...some);
+  await untilConsumed();
+  expect(await fixture.storedIds()).toEqual([...first, ...second].sort());
+}, 120_000);
