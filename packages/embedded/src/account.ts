@@ -1,12 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 
 /** User and group that the stores run under; null = the ones of this process. */
 export type Account = { uid: number; gid: number } | null;
 
-/** PostgreSQL refuses to run as root, and the others need not: when this process is root the stores run as `nobody`. */
-export function resolveAccount(): Account {
+/**
+ * PostgreSQL refuses to run as root, and the others need not: when this process is root the stores run as `nobody`, or as the user who
+ * owns the file if that is another one than root, since that user made the data.
+ */
+export function resolveAccount(file: string): Account {
   if (process.getuid?.() !== 0) return null;
+  const owner = existsSync(file) ? statSync(file) : null;
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const nobody = readFileSync('/etc/passwd', 'utf8').match(/^nobody:[^:]*:(\d+):(\d+):/m);
   if (!nobody) throw new Error('Start as another user than root: the system has no account "nobody" for the stores.');
   return { uid: Number(nobody[1]), gid: Number(nobody[2]) };

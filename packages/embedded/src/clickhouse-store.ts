@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { libchdbPath } from 'chdb/libchdb';
 import { type StoreHost, storeUser } from './store-host.ts';
@@ -7,10 +8,11 @@ const engineFile = fileURLToPath(new URL('./clickhouse-engine.mjs', import.meta.
 
 /** Starts ClickHouse on 127.0.0.1 and returns its address. */
 export function startClickHouse(host: StoreHost): Promise<string> {
+  const { dataDir } = host;
   return host.withProgress('clickhouse', async () => {
-    const directory = host.makeDirectory('clickhouse');
-    const configFile = host.writeFile(directory, 'meridian.xml', config(host.password));
-    const urlOf = (port: number) => `http://${storeUser}:${host.password}@127.0.0.1:${port}`;
+    const directory = dataDir.makeDirectory('clickhouse');
+    const configFile = dataDir.writeFile(join(directory, 'meridian.xml'), config(dataDir.password));
+    const urlOf = (port: number) => `http://${storeUser}:${dataDir.password}@127.0.0.1:${port}`;
     const port = await host.start('clickhouse', {
       command: (port) => ({
         file: process.execPath,

@@ -51,7 +51,7 @@ test('a second start says which process has the data and exits with 1', async ()
 });
 
 function makeDataDir(): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'meridian-embedded-'));
   chmodSync(dataDir, 0o755);
   cleanups.push(() => removeStores(dataDir));
   return dataDir;

@@ -4,19 +4,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { planSpawn } from './account.ts';
+import type { DataDir } from './data-dir.ts';
 import { type StoreHost, storeUser } from './store-host.ts';
 
 /** Starts PostgreSQL on 127.0.0.1 and returns its address. */
 export function startPostgres(host: StoreHost): Promise<string> {
+  const { dataDir } = host;
   return host.withProgress('postgres', async () => {
     const programs = await resolvePrograms();
-    const directory = join(host.dataDir, 'postgres');
-    if (!existsSync(directory)) await createCluster(host, programs.initdb, directory);
+    const directory = join(dataDir.path, 'postgres');
+    if (!existsSync(directory)) await createCluster(dataDir, programs.initdb, directory);
     // No server is running on the directory. PostgreSQL could not know: the id in its file may be that of another process by now.
     rmSync(join(directory, 'postmaster.pid'), { force: true });
 
     const urlOf = (port: number, database: string) =>
-      `postgres://${storeUser}:${host.password}@127.0.0.1:${port}/${database}`;
+      `postgres://${storeUser}:${dataDir.password}@127.0.0.1:${port}/${database}`;
     const port = await host.start('postgres', {
       command: (port) => ({ file: programs.postgres, args: serverArguments(directory, port), directory, reads: [] }),
       probe: (port) => runPostgres(urlOf(port, 'postgres'), 'SELECT 1'),
@@ -36,24 +38,24 @@ async function resolvePrograms(): Promise<{ initdb: string; postgres: string }> 
 }
 
 /** Makes a database cluster aside and renames it when complete: a start that is killed leaves nothing half-made in the place. */
-async function createCluster(host: StoreHost, initdb: string, directory: string): Promise<void> {
+async function createCluster(dataDir: DataDir, initdb: string, directory: string): Promise<void> {
   const unfinished = 'postgres-unfinished';
-  for (const name of readdirSync(host.dataDir)) {
-    if (name.startsWith(unfinished)) rmSync(join(host.dataDir, name), { recursive: true });
+  for (const name of readdirSync(dataDir.path)) {
+    if (name.startsWith(unfinished)) rmSync(join(dataDir.path, name), { recursive: true });
   }
   // A name of its own: the initdb of a start that was killed may still be writing into the other one.
-  const work = host.makeDirectory(`${unfinished}-${process.pid}`);
+  const work = dataDir.makeDirectory(`${unfinished}-${process.pid}`);
   const cluster = join(work, 'cluster');
   const args = [
     `--pgdata=${cluster}`,
     `--username=${storeUser}`,
-    `--pwfile=${host.writeFile(work, 'password', host.password)}`,
+    `--pwfile=${dataDir.writeFile(join(work, 'password'), dataDir.password)}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale-provider=builtin',
     '--locale=C.UTF-8',
   ];
-  const plan = planSpawn({ file: initdb, args, directory: work, reads: [] }, host.account);
+  const plan = planSpawn({ file: initdb, args, directory: work, reads: [] }, dataDir.account);
   await promisify(execFile)(plan.file, plan.args, plan.options);
   renameSync(cluster, directory);
   rmSync(work, { recursive: true });

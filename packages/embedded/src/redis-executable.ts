@@ -12,13 +12,13 @@ const names = ['redis-server', 'valkey-server'];
  */
 export async function resolveRedisExecutable(onProgress: (message: string) => void): Promise<string> {
   const found = await findOnPath();
-  if (found) return checkVersion(found);
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(`Redis is not installed. ${advice}`);
+  if (found) return found;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(`There is no Redis here. ${advice}`);
   onProgress('Installing Redis (apt-get install redis-server) …');
   await install();
   const installed = await findOnPath();
-  if (!installed) throw new Error(`Redis is not on the PATH after its installation. ${advice}`);
-  return checkVersion(installed);
+  if (!installed) throw new Error(`The Redis of this system is too old. ${advice}`);
+  return installed;
 }
 
 const advice =
@@ -27,21 +27,17 @@ const advice =
 
 async function findOnPath(): Promise<string | null> {
   for (const name of names) {
-    const path = await run('/bin/sh', ['-c', `command -v ${name}`]).then(
-      ({ stdout }) => stdout.trim(),
-      () => null,
-    );
-    if (path) return path;
+    const answer = await run('/bin/sh', ['-c', `command -v ${name} && ${name} --version`]).catch(() => null);
+    const [executable, version] = answer?.stdout.split('\n') ?? [];
+    if (executable && version && isRecent(version)) return executable;
   }
   return null;
 }
 
 /** XAUTOCLAIM came with 6.2. */
-async function checkVersion(executable: string): Promise<string> {
-  const { stdout } = await run(executable, ['--version']);
-  const [, major, minor] = stdout.match(/v=(\d+)\.(\d+)/) ?? [];
-  if (Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2)) return executable;
-  throw new Error(`${executable} is too old (${stdout.trim()}). ${advice}`);
+function isRecent(version: string): boolean {
+  const [, major, minor] = version.match(/v=(\d+)\.(\d+)/) ?? [];
+  return Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2);
 }
 
 async function install(): Promise<void> {

@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { resolveRedisExecutable } from './redis-executable.ts';
 import type { StoreHost } from './store-host.ts';
@@ -13,12 +14,13 @@ const memoryShare = 0.25;
  * Starts Redis on 127.0.0.1 and returns its address. Every write is on the disk before it is acknowledged, and nothing is ever evicted.
  */
 export async function startRedis(host: StoreHost): Promise<string> {
+  const { dataDir } = host;
   const executable = await resolveRedisExecutable(host.onProgress);
   return host.withProgress('redis', async () => {
-    const directory = host.makeDirectory('redis');
+    const directory = dataDir.makeDirectory('redis');
     const settings = {
       bind: '127.0.0.1',
-      requirepass: host.password, // in a file, since everybody can read the arguments of a process
+      requirepass: dataDir.password, // in a file, since everybody can read the arguments of a process
       databases: logicalDatabases,
       appendonly: 'yes',
       appendfsync: 'always',
@@ -27,8 +29,8 @@ export async function startRedis(host: StoreHost): Promise<string> {
       'maxmemory-policy': 'noeviction',
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`);
-    const configFile = host.writeFile(directory, 'meridian.conf', lines.join(''));
-    const urlOf = (port: number) => `redis://:${host.password}@127.0.0.1:${port}`;
+    const configFile = dataDir.writeFile(join(directory, 'meridian.conf'), lines.join(''));
+    const urlOf = (port: number) => `redis://:${dataDir.password}@127.0.0.1:${port}`;
     const port = await host.start('redis', {
       command: (port) => ({
         file: executable,

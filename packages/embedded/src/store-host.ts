@@ -1,20 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
-import { type Command, planSpawn, resolveAccount } from './account.ts';
+import { type Command, planSpawn } from './account.ts';
+import type { DataDir } from './data-dir.ts';
 import { createDeathWatch } from './death-watch.ts';
-import { endOrphan, writePidFile } from './pid-file.ts';
 import { choosePort, isFree } from './ports.ts';
-import { startStoreProcess } from './store-process.ts';
+import { type RunningStore, startStoreProcess } from './store-process.ts';
 
 const progressAfterMs = 2_000;
 const startAttempts = 3;
@@ -26,7 +14,7 @@ const titles = { postgres: 'PostgreSQL', clickhouse: 'ClickHouse', redis: 'Redis
 export type StoreName = keyof typeof titles;
 
 type StoreHostOptions = {
-  dataDir: string;
+  dataDir: DataDir;
   ports: Partial<Record<StoreName, number>>;
   onProgress: (message: string) => void;
   log: (message: string) => void;
@@ -41,35 +29,10 @@ type Recipe = {
 
 export type StoreHost = ReturnType<typeof createStoreHost>;
 
-/** What the stores on one data directory have in common: account, password, directories, ports, process ids, log files. */
+/** What starting PostgreSQL, ClickHouse and Redis has in common. */
 export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOptions) {
-  const account = resolveAccount();
-  const runDirectory = join(dataDir, 'run');
-  const logDirectory = join(dataDir, 'logs');
-  for (const directory of [runDirectory, logDirectory]) mkdirSync(directory, { recursive: true });
-  const password = readPassword(join(dataDir, 'password'));
   const deathWatch = createDeathWatch();
-  const running: { stop(): Promise<void> }[] = [];
-
-  /** Gives a file or directory to the account that the stores run under. */
-  function handOver(path: string): string {
-    if (account) chownSync(path, account.uid, account.gid);
-    return path;
-  }
-
-  /** A directory of the data directory that belongs to the stores; made if absent. */
-  function makeDirectory(name: string): string {
-    const directory = join(dataDir, name);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    return handOver(directory);
-  }
-
-  /** A file with that content that belongs to the stores and that nobody else reads. */
-  function writeFile(directory: string, name: string, content: string): string {
-    const file = join(directory, name);
-    writeFileSync(file, content, { mode: 0o600 });
-    return handOver(file);
-  }
+  const running: RunningStore[] = [];
 
   /** Does the work and, if it takes long, says so. */
   function withProgress<T>(store: StoreName, work: () => Promise<T>): Promise<T> {
@@ -79,15 +42,17 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
 
   /** Starts the store, keeps it running and returns its port. */
   async function start(store: StoreName, recipe: Recipe): Promise<number> {
-    const logFile = join(logDirectory, `${store}.log`);
-    if (existsSync(logFile)) renameSync(logFile, `${logFile}.previous`);
+    const logFile = dataDir.openLogFile(store);
     for (let attempt = 1; ; attempt++) {
       const port = await findPort(store);
       const program = {
         name: titles[store],
-        plan: planSpawn(recipe.command(port), account),
+        plan: planSpawn(recipe.command(port), dataDir.account),
         probe: () => recipe.probe(port),
-        note: (pid: number | null) => note(store, pid),
+        note: (pid: number | null) => {
+          deathWatch.note(store, pid);
+          dataDir.notePid(store, pid);
+        },
         logFile,
       };
       try {
@@ -100,23 +65,11 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
     }
   }
 
-  /** Makes sure that the process is ended if this one dies: by the watch at once, or else by the next start. */
-  function note(store: StoreName, pid: number | null): void {
-    deathWatch.note(store, pid);
-    const file = join(runDirectory, `${store}.pid`);
-    if (pid === null) rmSync(file, { force: true });
-    else writePidFile(file, pid);
-  }
-
   async function findPort(store: StoreName): Promise<number> {
     const given = ports[store];
-    if (given) {
-      if (await isFree(given)) return given;
-      throw new Error(`Port ${given} for ${titles[store]} is taken.`);
-    }
-    const file = join(runDirectory, `${store}.port`);
-    const port = await choosePort(existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined);
-    writeFileSync(file, String(port));
+    if (given && !(await isFree(given))) throw new Error(`Port ${given} for ${titles[store]} is taken.`);
+    const port = given ?? (await choosePort(dataDir.readPort(store)));
+    dataDir.notePort(store, port);
     return port;
   }
 
@@ -125,21 +78,5 @@ export function createStoreHost({ dataDir, ports, onProgress, log }: StoreHostOp
     await deathWatch.end();
   }
 
-  return { dataDir, account, password, onProgress, makeDirectory, writeFile, withProgress, start, stopAll };
-}
-
-/** Ends the stores of an earlier run on the data directory whose process was killed. */
-export async function endOrphans(dataDir: string): Promise<void> {
-  const directory = join(dataDir, 'run');
-  const names = existsSync(directory) ? readdirSync(directory) : [];
-  await Promise.all(names.filter((name) => name.endsWith('.pid')).map((name) => endOrphan(join(directory, name))));
-}
-
-/** Loopback is open to every user and every program of the machine, so that all three stores ask for a password. */
-function readPassword(file: string): string {
-  if (!existsSync(file)) {
-    writeFileSync(`${file}.new`, randomBytes(24).toString('base64url'), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-  }
-  return readFileSync(file, 'utf8');
+  return { dataDir, onProgress, withProgress, start, stopAll };
 }

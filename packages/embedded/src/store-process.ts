@@ -21,14 +21,13 @@ export type StoreProgram = {
   logFile: string;
 };
 
+export type RunningStore = { stop(): Promise<void> };
+
 /**
  * Starts a store, resolves once it answers, and from then on starts it again whenever it dies.
  * @param log hears of deaths, one sentence each
  */
-export async function startStoreProcess(
-  program: StoreProgram,
-  log: (message: string) => void,
-): Promise<{ stop(): Promise<void> }> {
+export async function startStoreProcess(program: StoreProgram, log: (message: string) => void): Promise<RunningStore> {
   const logFd = openSync(program.logFile, 'a', 0o600);
   let child = spawnStore(program.plan, logFd);
   const stopping = new AbortController();
@@ -98,15 +97,17 @@ async function deathOf(child: ChildProcess): Promise<string> {
 
 async function untilReady(program: StoreProgram, child: ChildProcess): Promise<void> {
   const deadlineMs = performance.now() + readyTimeoutMs;
+  const death = deathOf(child);
   for (;;) {
-    if (hasEnded(child)) throw startFailure(program, `it ended: ${await deathOf(child)}`);
+    const answers = program.probe().then(
+      () => true,
+      () => false,
+    );
+    const isReady = await Promise.race([answers, death]);
+    if (hasEnded(child)) throw startFailure(program, `it ended: ${await death}`);
+    if (isReady) return;
     if (performance.now() > deadlineMs) throw startFailure(program, 'it does not answer');
-    try {
-      await program.probe();
-      return;
-    } catch {
-      await sleep(50);
-    }
+    await sleep(50);
   }
 }
 

@@ -63,7 +63,7 @@ test('a store that is killed comes back on its port and has all that it acknowle
 
 test('stores run side by side, also below a directory that is closed to others, and stop leaves no process', async () => {
   const openDir = makeDataDir();
-  const closed = mkdtempSync(join(tmpdir(), 'meridian-test-')); // of mode 0700
+  const closed = mkdtempSync(join(tmpdir(), 'meridian-embedded-')); // of mode 0700
   cleanups.push(async () => rmSync(closed, { recursive: true }));
   const closedDir = join(closed, 'data');
   const [one, other] = await Promise.all([start({ dataDir: openDir }), start({ dataDir: closedDir })]);
@@ -117,7 +117,7 @@ test('a store asks for the password', async () => {
 
 /** A new directory that everybody may enter; deleted after the test. */
 function makeDataDir(): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'meridian-embedded-'));
   chmodSync(dataDir, 0o755);
   cleanups.push(() => removeStores(dataDir));
   return dataDir;

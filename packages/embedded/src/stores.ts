@@ -1,10 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { startClickHouse } from './clickhouse-store.ts';
+import { endOrphans, openDataDir } from './data-dir.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { startPostgres } from './postgres-store.ts';
 import { startRedis } from './redis-store.ts';
-import { createStoreHost, endOrphans, type StoreName } from './store-host.ts';
+import { createStoreHost, type StoreName } from './store-host.ts';
 
 export type StoresOptions = {
   /** Where the data live; made if absent. One process at a time. */
@@ -43,7 +44,7 @@ export async function startStores(options: StoresOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
   const lock = lockDataDir(dataDir);
-  const host = createStoreHost({ dataDir, ports, onProgress, log });
+  const host = createStoreHost({ dataDir: openDataDir(dataDir), ports, onProgress, log });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= host.stopAll().finally(() => lock.release());

@@ -33,19 +33,21 @@ export async function createClickHouseDatabase(): Promise<{ url: string; databas
   };
 }
 
-/** An empty logical database of the Redis of this test run that nobody else has. */
+/** An empty logical database of the Redis of this test run that nobody else has. Never one with data in it: they may be somebody's. */
 export async function createRedisDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = storeUrl('TEST_REDIS_URL');
-  server.pathname = '/0';
+  server.pathname = '/0'; // the counter's
   const url = new URL(server);
   await withRedis(server.href, async (redis) => {
     const [, count] = (await redis.config('GET', 'databases')) as [string, string];
-    const number = await redis.incr(nextRedisDatabase);
-    url.pathname = `/${1 + (number % (Number(count) - 1))}`; // 0 holds the counter
+    for (let tries = 1; tries < Number(count); tries++) {
+      const number = 1 + ((await redis.incr(nextRedisDatabase)) % (Number(count) - 1));
+      url.pathname = `/${number}`;
+      if (!(await redis.info('keyspace')).includes(`db${number}:`)) return;
+    }
+    throw new Error(`All ${count} logical databases of the test Redis have data in them.`);
   });
-  const empty = () => withRedis(url.href, async (redis) => void (await redis.flushdb()));
-  await empty(); // a run that was killed may have left something
-  return { url: url.href, drop: empty };
+  return { url: url.href, drop: () => withRedis(url.href, async (redis) => void (await redis.flushdb())) };
 }
 
 function storeUrl(name: string): URL {
