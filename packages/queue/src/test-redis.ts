@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { choosePort } from '@meridian/embedded/ports';
@@ -8,11 +8,11 @@ import { resolveRedisExecutable } from '@meridian/embedded/redis-executable';
 import { Redis } from 'ioredis';
 
 /** A connection as a collector has it: fails fast and never sends a command again. */
-export async function connectProducer(url: string): Promise<Redis> {
+export async function connectProducer(url: string, commandTimeout = 1_000): Promise<Redis> {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: 1_000,
+    commandTimeout,
     retryStrategy: () => 50,
     lazyConnect: true,
   });
@@ -35,6 +35,8 @@ export type OwnRedis = {
   signal(signal: NodeJS.Signals): void;
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** While it is not running: loses the last bytes of what it wrote, as a host does whose power fails. */
+  loseTail(bytes: number): Promise<void>;
   remove(): Promise<void>;
 };
 
@@ -68,6 +70,12 @@ export async function startOwnRedis(settings: Record<string, string> = {}): Prom
     signal: (signal) => void server.kill(signal),
     start,
     kill,
+    async loseTail(bytes) {
+      const folder = join(directory, 'appendonlydir');
+      const [name = ''] = (await readdir(folder)).filter((file) => file.endsWith('.incr.aof'));
+      const { size } = await stat(join(folder, name));
+      await truncate(join(folder, name), size - bytes);
+    },
     async remove() {
       await kill();
       await rm(directory, { recursive: true, force: true });

@@ -5,6 +5,7 @@ import type { PendingEvent } from '@meridian/queue/collected-event';
 import { createEventLog } from '@meridian/queue/event-log';
 import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
 import { pendingEvent } from '@meridian/queue/test-events';
+import { connectProducer } from '@meridian/queue/test-redis';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { createLogger } from '@meridian/runtime/logger';
@@ -33,9 +34,9 @@ export async function createWorkerFixture(ownRedisUrl?: string) {
   proxied.host = `127.0.0.1:${proxy.port}`;
   await createWarehouse(clickhouse.url).migrate();
 
-  const redis = connectRedis(redisDatabase.url, { role: 'producer', logger: silent });
-  await redis.connect();
-  const log = createEventLog({ redis, partitions });
+  // More patient than a collector: these tests are not about slow machines.
+  const redis = await connectProducer(redisDatabase.url, 31_000);
+  const log = createEventLog({ redis, partitions, appendMaxWaitMs: 30_000 });
   const owner = await registry.newUser();
   const ends: (() => Promise<void> | void)[] = [];
   const perPartition = <Value>(ask: (partition: number) => Promise<Value>): Promise<Value[]> =>
