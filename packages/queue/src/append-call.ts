@@ -143,7 +143,7 @@ function visitIdsBySlot(slots: readonly number[], packed: readonly Buffer[]): st
   return bySlot;
 }
 
-/** Indexes in the order of the events' times; equal times in the order given (decisions 5.7: a batch is placed in time order). */
+/** Indexes in the order of the events' times; equal times in the order given (docs/semantics.md "Sessions and visits": a batch is placed in time order). */
 function inTimeOrder(placements: readonly Placement[]): number[] {
   const at = (index: number): number => placements[index]?.event.createdAtMs ?? 0;
   return placements.map((_, index) => index).sort((a, b) => at(a) - at(b));

@@ -19,13 +19,13 @@ import { eventFormatVersion } from './collected-event.ts';
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
  *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
  *
- * Visits (decisions 5.7): a visit is a run of a session's events with gaps of at most 30 minutes, by event time. A late event
+ * Visits (docs/semantics.md "Sessions and visits"): a visit is a run of a session's events with gaps of at most 30 minutes, by event time. A late event
  * joins the visit to whose first or last event it is nearest within 30 minutes (a tie: the earlier), or opens one. Visits are
  * never merged, so those of one session never overlap. They are kept per session under visits:{partition}:<16 bytes>, sorted by
  * their first event, 56 bytes each: visit id, first and last event time (double, ms), the clock when last touched (double, ms),
  * the session that claimed the visit (16 zero bytes = none). A visit lives 60 minutes of the collector's clock after its last event.
  *
- * Identification (decisions 5.7): an event that brings an id together with the token of a session without id goes on in that
+ * Identification (docs/semantics.md "Sessions and visits"): an event that brings an id together with the token of a session without id goes on in that
  * session's running visit, unless the id's session has a running visit of its own, and only if no other id has claimed that visit.
  */
 export const appendScript = `

@@ -8,7 +8,7 @@ import { createRedisScript } from './redis-script.ts';
 /** What a valid cache token says of a session: its visit and the time of its last event. */
 export type VisitHint = { visitId: string; lastAtMs: number };
 
-/** An event and what the event log needs to place it in a visit (decisions 5.7). */
+/** An event and what the event log needs to place it in a visit (docs/semantics.md "Sessions and visits"). */
 export type Placement = {
   event: PendingEvent;
   /** UUIDv7 whose time is the event's time: the visit's id if the event opens one. */

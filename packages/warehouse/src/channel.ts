@@ -1,5 +1,5 @@
 /**
- * Where a visitor came from, as one of decisions 6.11's channels, from the referrer, the UTM values and the click ids of one event.
+ * Where a visitor came from, as one of the channels of docs/semantics.md "Breakdowns", from the referrer, the UTM values and the click ids of one event.
  * A source is known by its domain (`google.co.uk`, `l.facebook.com`) or by its name in utm_source (`google`). The first rule that fits decides.
  */
 

@@ -41,7 +41,7 @@ const negations = { neq: 'eq', dnc: 'c', nre: 're', ns: 's' } as const satisfies
   Record<FilterOperator, FilterOperator>
 >;
 
-/** The condition under which an event fits the filter (decisions 6.6). */
+/** The condition under which an event fits the filter (docs/semantics.md "Filters"). */
 export function filterCondition({ name, op, values }: Filter, bind: Bind): string {
   const column = filterColumn[name];
   switch (op) {

@@ -1,5 +1,5 @@
 /**
- * The events of a batch body (decisions 5.11): an array, an object with the keys 0 to n-1 (so `@umami/api-client` sends an
+ * The events of a batch body (docs/semantics.md "Batches"): an array, an object with the keys 0 to n-1 (so `@umami/api-client` sends an
  * array), or `{ events: [...] }`. Null for any other body.
  */
 export function toBatchElements(body: unknown): unknown[] | null {

@@ -11,7 +11,7 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
 }
 
 /**
- * What the event log needs to store a repeated request once (decisions 5.12). Keys are kept apart by route and by the website
+ * What the event log needs to store a repeated request once (docs/semantics.md "Idempotency"). Keys are kept apart by route and by the website
  * that the first element names, whether or not that element is accepted, so that a repetition finds its first.
  */
 export function toIdempotency(request: {

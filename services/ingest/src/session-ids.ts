@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto';
 /** Months whose salt is kept at hand; a backfill over more years only computes them again. */
 const rememberedSalts = 64;
 
-/** Session ids (decisions 5.7): UUIDs in the form of version 5, made from a hash. */
+/** Session ids (docs/semantics.md "Sessions and visits"): UUIDs in the form of version 5, made from a hash. */
 export type SessionIds = {
   /** Always the same for one website and one id that the application gave its visitor. */
   ofId(websiteId: string, id: string): string;

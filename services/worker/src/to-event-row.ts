@@ -3,7 +3,7 @@ import type { EventRow, SessionPropertyRow } from '@meridian/warehouse/event-row
 
 const eventTypeOf = { pageview: 1, custom: 2, performance: 5 } as const;
 
-/** Null for identify, which is no row of the event log (decisions 5.13). */
+/** Null for identify, which is no row of the event log (docs/semantics.md "Identify and performance"). */
 export function toEventRow(event: CollectedEvent): EventRow | null {
   const { type, ...fields } = event;
   return type === 'identify' ? null : { ...fields, eventType: eventTypeOf[type] };

@@ -1,7 +1,7 @@
 import { CHANNEL_OF_EVENT } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
 
-/** What events can be broken down by; decisions 6.11. */
+/** What events can be broken down by; docs/semantics.md "Breakdowns". */
 export type MetricType =
   | 'path'
   | 'entry'

@@ -16,7 +16,7 @@ export type Stats = z.infer<typeof StatsRow>;
 
 const NO_STATS: Stats = { pageviews: 0, visitors: 0, visits: 0, bounces: 0, totaltime: 0 };
 
-/** The five numbers (decisions 6.5). */
+/** The five numbers (docs/semantics.md "The five numbers"). */
 export async function getStats(run: RunQuery, question: Question): Promise<Answer<Stats>> {
   const { rows, timing } = await run(statsQuery(question), question, StatsRow);
   return { value: rows[0] ?? NO_STATS, timing };

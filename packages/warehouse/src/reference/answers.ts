@@ -1,5 +1,5 @@
 /**
- * The questions' answers over an array of rows, written from decisions 6.5, 6.6, 6.8 and 6.11 and not from the SQL: slow and plain.
+ * The questions' answers over an array of rows, written from docs/semantics.md and not from the SQL: slow and plain.
  * Tests compare the warehouse with it.
  */
 import type { EventRow } from '../event-row.ts';

@@ -26,7 +26,7 @@ const fieldOf = {
 
 const ignoringCase: FilterName[] = ['os', 'browser', 'device', 'country', 'region', 'city', 'language'];
 
-/** Whether a row fits one filter (decisions 6.6). */
+/** Whether a row fits one filter (docs/semantics.md "Filters"). */
 export function fitsFilter(row: EventRow, { name, op, values }: Filter): boolean {
   const text = row[fieldOf[name]];
   const equal = () => values.some((value) => equals(name, row, value));

@@ -15,7 +15,7 @@ type Peer = ClientAddress;
 const rememberedAddresses = 10_000;
 
 /**
- * Finds the client's address (decisions 5.6): the socket's, or, when the peer is a trusted proxy, the rightmost untrusted
+ * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when the peer is a trusted proxy, the rightmost untrusted
  * address of X-Forwarded-For or else Forwarded; with `clientIpHeader` the address in that header instead. An address
  * that a trusted proxy left unreadable cannot be told from a forged one, so the peer's own counts then.
  */

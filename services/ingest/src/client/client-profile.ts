@@ -77,7 +77,7 @@ export function detectClient(userAgent: string): Detected {
   return { browser: browserNames[browserName] ?? browserName, os: system, device: toDevice(device.type, system) };
 }
 
-/** TVs, consoles and cars are desktops, watches and headsets are mobile (decisions 5.5); so is nothing without a system. */
+/** TVs, consoles and cars are desktops, watches and headsets are mobile (docs/semantics.md "Client"); so is nothing without a system. */
 function toDevice(type: string | undefined, system: string): Detected['device'] {
   if (system === '') return 'desktop';
   if (type === 'mobile' || type === 'tablet') return type;

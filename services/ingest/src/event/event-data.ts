@@ -2,7 +2,7 @@ import { dataPropertiesMax, textLimits } from '@meridian/contract/collect';
 import { cleanText } from './text.ts';
 
 /**
- * Custom properties as the text of one flat JSON object, '' when there are none (decisions 5.2): nested objects are
+ * Custom properties as the text of one flat JSON object, '' when there are none (docs/semantics.md "Values"): nested objects are
  * flattened with dots, arrays become JSON text, null and what JSON cannot hold (1e400) is dropped, the first 100
  * properties count. Integers beyond 2^53 were rounded by the JSON parser already. `data` must not be nested deeply.
  */

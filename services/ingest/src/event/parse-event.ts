@@ -55,7 +55,7 @@ const longestIp = 45;
 const devices: readonly string[] = deviceTypes;
 
 /**
- * Checks one element of a send or batch body (decisions 5.2 to 5.5, 5.14) as the schema `SendBody` does, by hand because
+ * Checks one element of a send or batch body (docs/semantics.md "Values" to "Client") as the schema `SendBody` does, by hand because
  * every event of the collector passes here. `now` is the collector's clock in Unix ms.
  */
 export function parseEvent(element: unknown, nowMs: number): ParsedEvent | EventFault {

@@ -1,5 +1,5 @@
 /**
- * Text of a scalar field as it is stored (decisions 5.2): numbers and booleans become text; null, a missing field, an
+ * Text of a scalar field as it is stored (docs/semantics.md "Values"): numbers and booleans become text; null, a missing field, an
  * array and an object become ''. See `cleanText` for the rest.
  */
 export function toText(value: unknown, maxLength: number): string {

@@ -10,7 +10,7 @@ export type Page = { host: string; path: string; query: string; campaign: Readon
 /** Where the visitor came from. `domain` is '' for the site itself and for what is no usable address. */
 export type Referrer = { domain: string; path: string; query: string };
 
-/** Splits `payload.url` as it is stored (decisions 5.15). A missing url gives an empty path. */
+/** Splits `payload.url` as it is stored (docs/semantics.md "URLs"). A missing url gives an empty path. */
 export function toPage(url: string): Page {
   const { host, path, query } = splitUrl(url);
   return { host, path: storedPath(path), query: cutText(query, textLimits.query), campaign: readCampaign(query) };

@@ -16,7 +16,7 @@ export function answerJson(exchange: Exchange, body: string): void {
   answer(exchange, 200, ['content-type', 'application/json'], body);
 }
 
-/** An error body (decisions 2.1), as RFC 9457 when the client asks for it. */
+/** An error body (docs/semantics.md "Errors"), as RFC 9457 when the client asks for it. */
 export function answerError(exchange: Exchange, code: ErrorCode, message: string, properties?: FieldErrors): void {
   const body = errorBody(code, message, properties);
   const asProblem = wantsProblem(exchange.request.headers.accept);

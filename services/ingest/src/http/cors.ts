@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 const tokenHeader = 'x-umami-cache';
 
 /**
- * Headers, as name-value pairs in one list, that let a page of any origin read a collection answer (decisions 5.16). Credentials
+ * Headers, as name-value pairs in one list, that let a page of any origin read a collection answer (docs/semantics.md "Pages of other origins"). Credentials
  * are allowed because some senders ask for them; no cookie is ever used.
  */
 export function corsHeaders(origin: string): string[] {

@@ -26,7 +26,7 @@ export type LoginThrottle = {
   forget(username: string, address: string): Promise<void>;
 };
 
-/** Failed logins per user name and client address (decisions 3.4), counted in Redis for all processes. */
+/** Failed logins per user name and client address (docs/semantics.md "Logins"), counted in Redis for all processes. */
 export function createLoginThrottle(redis: Redis): LoginThrottle {
   return {
     async take(username, address) {

@@ -16,7 +16,7 @@ if used >= tonumber(ARGV[1]) then return { 0, 0, redis.call('PTTL', KEYS[1]) } e
 if used == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
 return { 1, ARGV[1] - used - 1, redis.call('PTTL', KEYS[1]) }`;
 
-/** 50 requests per API key in 15 s, whatever process, address or prefix they come by (decisions 3.7). */
+/** 50 requests per API key in 15 s, whatever process, address or prefix they come by (docs/semantics.md "Rate limit"). */
 export function rateLimit({ redis, logger }: Pick<QueryDeps, 'redis' | 'logger'>): MiddlewareHandler<QueryEnv> {
   return async (c, next) => {
     const { credential } = c.get('caller');

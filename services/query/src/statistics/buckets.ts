@@ -2,7 +2,7 @@ import type { Unit } from '@meridian/contract/statistics';
 import type { DateRange } from '@meridian/warehouse/question';
 import type { TimeZone } from './time-zone.ts';
 
-/** More points than this are refused (decisions 6.3). */
+/** More points than this are refused (docs/semantics.md "Series"). */
 export const bucketsMax = 10_000;
 
 const minuteMs = 60_000;

@@ -2,7 +2,7 @@ import type { Compare } from '@meridian/contract/statistics';
 import type { DateRange } from '@meridian/warehouse/question';
 import type { TimeZone } from './time-zone.ts';
 
-/** The range that a range is compared with (decisions 6.4). */
+/** The range that a range is compared with (docs/semantics.md "Comparison"). */
 export function comparisonRange(range: DateRange, compare: Compare, zone: TimeZone): DateRange {
   const startMs = range.startAt.getTime();
   const endMs = range.endAt.getTime();

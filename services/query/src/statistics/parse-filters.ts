@@ -7,7 +7,7 @@ const operators: readonly FilterOperator[] = ['eq', 'neq', 'c', 'dnc', 're', 'nr
 const names: ReadonlySet<string> = new Set(filterNames);
 
 /**
- * The filters of a query string (decisions 6.6). A key is a filter's name, new or old, with an optional number: `path`,
+ * The filters of a query string (docs/semantics.md "Filters"). A key is a filter's name, new or old, with an optional number: `path`,
  * `path1` and `url2` are three conditions. The values of one key with the same operator are alternatives; of those that
  * deny, all must hold. Empty values and unknown keys are ignored.
  * @throws ApiError 400 for a regular expression that is too long

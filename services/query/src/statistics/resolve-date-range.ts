@@ -13,7 +13,7 @@ const latestMs = Date.UTC(2200, 0, 1);
 type Bounds = Omit<RangeQuery, 'timezone'>;
 
 /**
- * The range that a query names (decisions 6.1): startAt and endAt win over startDate and endDate, bound by bound. Without
+ * The range that a query names (docs/semantics.md "Ranges"): startAt and endAt win over startDate and endDate, bound by bound. Without
  * bounds the 24 hours before `now`; with one, the other is `now`, or 24 hours before.
  * @throws ApiError 400 that names the bound
  */
