@@ -11,6 +11,8 @@ await build({
   sourcemap: true,
   // Native and data packages are loaded from node_modules beside the bundle.
   external: ['@node-rs/argon2', '@ip-location-db/*'],
-  banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+  },
   logLevel: 'warning',
 });
