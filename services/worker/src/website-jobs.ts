@@ -15,19 +15,17 @@ export type WebsiteJobsDeps = {
   partitions: number;
 };
 
-/** What is removed from the warehouse after the registry has changed. */
+/** What is removed from the warehouse after the registry has changed. No answer counts it meanwhile. */
 export function createWebsiteJobs({ registry, warehouse, redis, partitions }: WebsiteJobsDeps): JobHandlers {
   /**
-   * Removes at once what is stored, and once more what was on its way: a batch may have been judged just before the registry
-   * changed, and be stored after the first removal. After the life of a remembered route every worker judges by the change; whatever
-   * was judged before lies in front of the log's end at that moment, and is gone from the log only when it is stored.
+   * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after a removal.
+   * After the life of a remembered route every worker judges by the change; what was judged before lies in front of the log's end
+   * at that moment, and leaves the log only when it is stored.
    */
-  async function removeForGood(remove: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    await remove();
+  async function untilNothingIsOnItsWay(signal: AbortSignal): Promise<void> {
     await delay(routeLifeMs, undefined, { signal });
     const mark = await getLogMark(redis, partitions);
     while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
-    await remove();
   }
 
   return {
@@ -35,7 +33,8 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
       const route = await registry.findWebsiteRoute(websiteId);
       // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not either.
       if (route && !route.deleted) throw new Error('The website to purge is not deleted');
-      await removeForGood(() => warehouse.purgeWebsite(websiteId), signal);
+      await untilNothingIsOnItsWay(signal);
+      await warehouse.purgeWebsite(websiteId);
       await registry.markWebsitePurged(websiteId);
     },
 
@@ -43,7 +42,8 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
       const route = await registry.findWebsiteRoute(websiteId);
       if (!route || route.deleted) return; // the purge removes more
       if (!route.resetAt || route.resetAt < before) throw new Error('The website to reset is not marked as reset');
-      await removeForGood(() => warehouse.purgeCollectedBefore(websiteId, before), signal);
+      await untilNothingIsOnItsWay(signal);
+      await warehouse.purgeCollectedBefore(websiteId, before);
       await registry.markWebsiteReset(websiteId, before);
     },
   };
