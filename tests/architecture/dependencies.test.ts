@@ -33,6 +33,9 @@ const owners: Record<string, string[]> = {
   'ffi-rs': ['packages/embedded'],
 };
 
+/** Tests and what only they use: real stores, events made up, processes started. */
+const forTests = /(\.test|\/test-(?!stores)[\w-]+|-fixtures?|\/reference\/[\w-]+)\.ts$/;
+
 type Import = { file: string; part: string; specifier: string };
 
 function sourceFiles(folder: string): string[] {
@@ -46,7 +49,7 @@ function sourceFiles(folder: string): string[] {
 const parts = Object.keys(allowed);
 const productFiles = parts.flatMap((part) =>
   sourceFiles(join(root, part, 'src'))
-    .filter((file) => !/\.test\.ts$/.test(file))
+    .filter((file) => !forTests.test(file))
     .map((file) => ({ file: relative(root, file), part, text: readFileSync(file, 'utf8') })),
 );
 const imports: Import[] = productFiles.flatMap(({ file, part, text }) =>
@@ -85,6 +88,10 @@ test('relative imports never leave their part', () => {
     return !relative(root, join(root, file, '..', specifier)).startsWith(`${part}/`);
   });
   expect(wrong).toEqual([]);
+});
+
+test('the product never imports what is for tests', () => {
+  expect(imports.filter(({ specifier }) => forTests.test(specifier.replace(/(\.ts)?$/, '.ts')))).toEqual([]);
 });
 
 test('each storage library has one owner', () => {

@@ -80,7 +80,7 @@ test('a first start prints the address, the administrator and curl lines that wo
 
 test('a second start on the same data says so and exits with 1, and the first goes on', async () => {
   const second = npmStart({ PORT: String(await freePort()) });
-  expect(await second.exited).not.toBe(0);
+  expect(await second.exited).toBe(1);
   expect(second.output()).toMatch(/in use|already running/i);
   expect((await request('GET', `${base}/heartbeat`)).body).toEqual({ ok: true });
 });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { DataDirInUseError } from '@meridian/embedded/data-dir-lock';
 import { type Stores, startStores } from '@meridian/embedded/stores';
 import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
 import { migrate } from '@meridian/registry/migrate';
@@ -63,8 +62,8 @@ async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {
       log: (message) => logger.warn(message),
     });
   } catch (error) {
-    if (error instanceof DataDirInUseError) throw new StartError(error.message);
-    throw error;
+    // Written for the operator: what is in use, missing or taken, and what to do.
+    throw new StartError(error instanceof Error ? error.message : String(error));
   }
 }
 
