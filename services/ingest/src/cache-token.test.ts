@@ -22,7 +22,8 @@ test('a token comes back as it was signed, with any id', () => {
 });
 
 test('it is short and fits a header', () => {
-  expect(text).toMatch(/^[A-Za-z0-9_-]{100}$/);
+  expect(text).toMatch(/^[\w.-]+$/);
+  expect(text.length).toBeLessThan(180);
 });
 
 test('it expires after 24 hours', () => {
@@ -46,12 +47,17 @@ test.each([
   expect(tokens.verify(forged, now)).toBeNull();
 });
 
-test('no changed bit is accepted', () => {
-  const bytes = Buffer.from(text, 'base64url');
-  for (let bit = 0; bit < bytes.length * 8; bit++) {
-    const changed = Buffer.from(bytes);
-    changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-    expect(tokens.verify(changed.toString('base64url'), now), `bit ${bit}`).toBeNull();
+test('no changed, missing or added character is accepted', () => {
+  const identified = tokens.sign({ ...token, distinctId: 'u1' });
+  for (let i = 0; i < identified.length; i++) {
+    const [before, after] = [identified.slice(0, i), identified.slice(i + 1)];
+    for (const changed of [
+      `${before}0${after}`,
+      `${before}1${after}`,
+      before + after,
+      `${before}.${identified.slice(i)}`,
+    ])
+      expect(changed === identified ? null : tokens.verify(changed, now), changed).toBeNull();
   }
 });
 
