@@ -6,7 +6,7 @@ let server: OwnRedis;
 let fixture: WorkerFixture;
 beforeEach(async () => {
   server = await startOwnRedis({ appendfsync: 'always' });
-  fixture = await createWorkerFixture(server.url);
+  fixture = await createWorkerFixture({ redisUrl: server.url });
 });
 afterEach(async () => {
   await fixture.close();

@@ -22,11 +22,14 @@ export type WorkerFixture = Awaited<ReturnType<typeof createWorkerFixture>>;
 
 /**
  * For tests: empty stores of their own with ClickHouse behind a proxy, ways to fill the log and to look at what became of it.
- * `ownRedisUrl`: instead of the Redis that all tests share.
+ * `own`: stores of the test alone, instead of those that all tests share.
  */
-export async function createWorkerFixture(ownRedisUrl?: string) {
-  const clickhouse = await createClickHouseDatabase();
-  const redisDatabase = ownRedisUrl ? { url: ownRedisUrl, drop: async () => {} } : await createRedisDatabase();
+export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUrl?: string } = {}) {
+  const keep = async () => {};
+  const clickhouse = own.clickhouseUrl
+    ? { url: own.clickhouseUrl, database: new URL(own.clickhouseUrl).pathname.slice(1), drop: keep }
+    : await createClickHouseDatabase();
+  const redisDatabase = own.redisUrl ? { url: own.redisUrl, drop: keep } : await createRedisDatabase();
   const registry = await createTestRegistry(await createPostgresDatabase());
   const direct = new URL(clickhouse.url);
   const proxy = await createTestProxy({ host: direct.hostname, port: Number(direct.port) });
