@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { IngestConfig } from '@meridian/ingest/config';
+import { QueryEnvironment } from '@meridian/query/config';
+import { StandaloneConfig } from '@meridian/standalone/config';
+import { WorkerConfig } from '@meridian/worker/config';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const documents = ['README.md', 'ARCHITECTURE.md', 'DECISIONS.md', 'CONTRIBUTING.md', 'docs/semantics.md'];
+const settings = [
+  ...new Set(
+    [IngestConfig, QueryEnvironment, StandaloneConfig, WorkerConfig].flatMap((config) => Object.keys(config.shape)),
+  ),
+  'CLICKHOUSE_CLUSTER', // of `pnpm migrate`
+];
+
+test('every path that a document names exists', () => {
+  for (const document of documents) {
+    const paths = read(document).matchAll(
+      /(?<![\w./-])((?:services|packages|infra|deploy|tests|docs|scripts)\/[\w./-]*\w)/g,
+    );
+    for (const [path] of paths) expect(existsSync(join(root, path)), `${document}: ${path}`).toBe(true);
+  }
+});
+
+test('every command that a document names exists', () => {
+  const { scripts } = JSON.parse(read('package.json'));
+  for (const document of documents) {
+    for (const [, name] of read(document).matchAll(/\bpnpm ([a-z][a-z:]*)/g)) {
+      expect(Object.keys(scripts), `${document}: pnpm ${name}`).toContain(name);
+    }
+  }
+});
+
+test('every setting is in .env.example and in the README, and nothing else is', () => {
+  const inExample = [...read('.env.example').matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
+  const inReadme = [...read('README.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)`/gm)].map(([, name]) => name);
+  expect(inExample.sort()).toEqual([...settings].sort());
+  expect(inReadme.sort()).toEqual([...settings].sort());
+});
+
+test('a section that the code names as its source exists', () => {
+  const sections = [...read('docs/semantics.md').matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+  const sources = ['packages', 'services'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((part) => join(folder, part, 'src')),
+  );
+  const files = sources.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => join(folder, file)),
+  );
+  const named = files.flatMap((file) =>
+    [...read(file).matchAll(/docs\/semantics\.md "([^"]+)"/g)].map(([, section]) => ({ file, section })),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ section }) => !sections.includes(section ?? ''))).toEqual([]);
+});
