@@ -1,8 +1,8 @@
 import { BatchAnswer, SendAnswer } from '@meridian/contract/collect';
 import { expect, test } from 'vitest';
 import { BatchDraft, SendDraft, toBatchAnswer, toBatchDraft, toSendAnswer } from './answers.ts';
-import { createCacheTokens } from './cache-token.ts';
-import type { CollectOutcome, TokenSeed } from './collect.ts';
+import { createCacheTokens, type TokenSeed } from './cache-token.ts';
+import type { CollectOutcome } from './collect.ts';
 
 const tokens = createCacheTokens('a secret of at least thirty-two bytes');
 const visitId = '0198c6a2-4000-7abc-9def-001122334455';
@@ -18,8 +18,8 @@ const rejected: CollectOutcome = { kind: 'rejected', code: 'bad-request', field:
 const dropped: CollectOutcome = { kind: 'dropped', reason: 'crawler' };
 
 test('an answer to send carries session, visit and a token of both', () => {
-  const answer = toSendAnswer(tokens, seed('u'), visitId);
-  expect(SendAnswer.parse(answer)).toEqual(answer);
+  const answer = SendAnswer.strict().parse(JSON.parse(toSendAnswer(tokens, seed('u'), visitId)));
+  expect([answer.sessionId, answer.visitId]).toEqual([seed('u').sessionId, visitId]);
   expect(tokens.verify(answer.cache, 1_781_085_600_000)).toEqual({ ...seed('u'), visitId });
 });
 

@@ -1,8 +1,8 @@
-import { BatchAnswer, type IgnoredAnswer, type SendAnswer } from '@meridian/contract/collect';
+import { BatchAnswer, type IgnoredAnswer } from '@meridian/contract/collect';
 import { errorBody } from '@meridian/contract/errors';
 import { z } from 'zod';
-import type { CacheTokens } from './cache-token.ts';
-import type { CollectOutcome, DropReason, TokenSeed } from './collect.ts';
+import type { CacheTokens, TokenSeed } from './cache-token.ts';
+import type { CollectOutcome, DropReason } from './collect.ts';
 
 /*
  * An answer is made of a draft and of the visit ids that the event log chose. The draft is stored beside an idempotency key,
@@ -21,8 +21,9 @@ export const SendDraft = z.object({
 export const BatchDraft = BatchAnswer.omit({ cache: true }).extend({ tokenSeed: SendDraft.nullable() });
 export type BatchDraft = z.infer<typeof BatchDraft>;
 
-export function toSendAnswer(tokens: CacheTokens, seed: TokenSeed, visitId: string): SendAnswer {
-  return { cache: tokens.sign({ ...seed, visitId }), sessionId: seed.sessionId, visitId };
+/** `SendAnswer` as JSON text; neither a token nor a UUID has a character that would have to be escaped. */
+export function toSendAnswer(tokens: CacheTokens, seed: TokenSeed, visitId: string): string {
+  return `{"cache":"${tokens.sign(seed, visitId)}","sessionId":"${seed.sessionId}","visitId":"${visitId}"}`;
 }
 
 export function toIgnoredAnswer(reason: DropReason): IgnoredAnswer {
@@ -60,5 +61,5 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[]): BatchDraft {
 export function toBatchAnswer(tokens: CacheTokens, draft: BatchDraft, lastVisitId: string | undefined): BatchAnswer {
   const { tokenSeed, ...answer } = draft;
   const hasToken = tokenSeed !== null && lastVisitId !== undefined;
-  return { ...answer, cache: hasToken ? tokens.sign({ ...tokenSeed, visitId: lastVisitId }) : null };
+  return { ...answer, cache: hasToken ? tokens.sign(tokenSeed, lastVisitId) : null };
 }

@@ -13,12 +13,12 @@ const token: CacheToken = {
   distinctId: '',
   issuedAtSeconds: now / 1_000,
 };
-const text = tokens.sign(token);
+const text = tokens.sign(token, token.visitId);
 
 test('a token comes back as it was signed, with any id', () => {
   expect(tokens.verify(text, now)).toEqual(token);
   for (const distinctId of ['u1', 'użytkownik 购', '😀'.repeat(100), '购'.repeat(200)])
-    expect(tokens.verify(tokens.sign({ ...token, distinctId }), now)).toEqual({ ...token, distinctId });
+    expect(tokens.verify(tokens.sign({ ...token, distinctId }, token.visitId), now)).toEqual({ ...token, distinctId });
 });
 
 test('it is short and fits a header', () => {
@@ -41,14 +41,14 @@ test.each([
   [`${text.slice(0, -3)}AAA`],
   [text.slice(0, -4)],
   [`${text}AAAA`],
-  [createCacheTokens('another secret of at least 32 bytes..').sign(token)],
+  [createCacheTokens('another secret of at least 32 bytes..').sign(token, token.visitId)],
   ['eyJhbGciOiJub25lIn0.eyJ3ZWJzaXRlSWQiOiIwMTk4YzZhMi0zYzFlLTdhNTUtOGYwMC05YjFjMmQzZTRmNTAiLCJzZXNzaW9uSWQiOiJ4In0.'],
 ])('%s is no token', (forged) => {
   expect(tokens.verify(forged, now)).toBeNull();
 });
 
 test('no changed, missing or added character is accepted', () => {
-  const identified = tokens.sign({ ...token, distinctId: 'u1' });
+  const identified = tokens.sign({ ...token, distinctId: 'u1' }, token.visitId);
   for (let i = 0; i < identified.length; i++) {
     const [before, after] = [identified.slice(0, i), identified.slice(i + 1)];
     for (const changed of [

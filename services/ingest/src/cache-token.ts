@@ -14,8 +14,11 @@ export type CacheToken = {
   issuedAtSeconds: number;
 };
 
+/** A token before the event log has chosen the visit. */
+export type TokenSeed = Omit<CacheToken, 'visitId'>;
+
 export type CacheTokens = {
-  sign(token: CacheToken): string;
+  sign(seed: TokenSeed, visitId: string): string;
   /** Null for everything that is not a token of ours, whole and at most 24 hours old. */
   verify(text: string | undefined, nowMs: number): CacheToken | null;
 };
@@ -32,7 +35,7 @@ export function createCacheTokens(appSecret: string): CacheTokens {
   const hmac = createHmacSha256(createHmac('sha256', appSecret).update('key of cache tokens').digest());
 
   return {
-    sign({ websiteId, sessionId, visitId, lastAtMs, distinctId, issuedAtSeconds }) {
+    sign({ websiteId, sessionId, lastAtMs, distinctId, issuedAtSeconds }, visitId) {
       const id = distinctId === '' ? '' : Buffer.from(distinctId).toString('base64url');
       const signed = `${websiteId}.${sessionId}.${visitId}.${lastAtMs.toString(radix)}.${issuedAtSeconds.toString(radix)}.${id}`;
       return `${signed}.${hmac(signed)}`;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/event-log';
-import type { CacheToken } from './cache-token.ts';
+import type { CacheToken, TokenSeed } from './cache-token.ts';
 import { normalizeAddress } from './client/address.ts';
 import type { ClientProfile } from './client/client-profile.ts';
 import type { Place } from './client/geo.ts';
@@ -22,9 +22,6 @@ export type Sender = {
 };
 
 export type DropReason = 'no-user-agent' | 'crawler' | 'blocked-address';
-
-/** A cache token before the event log has chosen the visit. */
-export type TokenSeed = Omit<CacheToken, 'visitId'>;
 
 export type Rejection = { kind: 'rejected'; code: ErrorCode; field: string | null; message: string };
 

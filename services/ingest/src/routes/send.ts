@@ -45,6 +45,6 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     if (!appended) return;
     const [visitId = ''] = appended.visitIds;
     const draft = appended.replayOf === undefined ? tokenSeed : SendDraft.parse(JSON.parse(appended.replayOf));
-    answerJson(exchange, JSON.stringify(toSendAnswer(tokens, draft, visitId)));
+    answerJson(exchange, toSendAnswer(tokens, draft, visitId));
   };
 }
