@@ -12,7 +12,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [migrationLock]);
-    const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
+    const migrationsFolder = fileURLToPath(new URL('../postgres-migrations', import.meta.url));
     await applyMigrations(drizzle(client), { migrationsFolder });
   } finally {
     await client.end();

@@ -9,7 +9,7 @@ import { migrate } from './migrate.ts';
 import { createRegistry } from './registry.ts';
 
 const packageDir = dirname(dirname(fileURLToPath(import.meta.url)));
-const committed = join(packageDir, 'migrations');
+const committed = join(packageDir, 'postgres-migrations');
 let workDir: string;
 
 beforeAll(() => {

@@ -4,10 +4,10 @@ import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 
-const MIGRATIONS = new URL('../migrations/', import.meta.url);
+const MIGRATIONS = new URL('../clickhouse-migrations/', import.meta.url);
 
 /**
- * Creates the database if it is missing and applies every numbered file of migrations/ that it has not seen, in order.
+ * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen, in order.
  * Every statement is written to be repeatable, so that two runs at once, or one cut short, do no harm.
  * With `cluster` the tables are replicated ones, created on every node.
  */
