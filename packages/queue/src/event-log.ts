@@ -58,7 +58,7 @@ export function createEventLog({
   redis,
   partitions,
   now = Date.now,
-  appendMaxWaitMs = 800,
+  appendMaxWaitMs = 950,
 }: {
   redis: Redis;
   partitions: number;

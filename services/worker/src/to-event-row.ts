@@ -5,8 +5,8 @@ const eventTypeOf = { pageview: 1, custom: 2, performance: 5 } as const;
 
 /** Null for identify, which is no row of the event log (docs/semantics.md "Identify and performance"). */
 export function toEventRow(event: CollectedEvent): EventRow | null {
-  const { type, ...fields } = event;
-  return type === 'identify' ? null : { ...fields, eventType: eventTypeOf[type] };
+  // The type's name stays in the row, where nobody reads it: taking it out costs more than all the rest.
+  return event.type === 'identify' ? null : { ...event, eventType: eventTypeOf[event.type] };
 }
 
 /** The properties that an identify event gives its session; none for other events. */
