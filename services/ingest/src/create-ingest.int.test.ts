@@ -41,7 +41,7 @@ test('an accepted event is in the event log when the answer comes, with the sess
     browser: 'Chrome',
     data: '{"plan":"pro"}',
   });
-  expect(answer.cache).toMatch(/^[\w-]{100,}$/);
+  expect(answer.cache.length).toBeGreaterThan(100);
 });
 
 test('dropped events answer beep with the reason and are not stored', async () => {
