@@ -14,7 +14,7 @@ const seed = (distinctId: string): TokenSeed => ({
   issuedAtSeconds: 1_781_085_600,
 });
 const accepted = (id: string) => ({ kind: 'accepted', placement: {}, tokenSeed: seed(id) }) as CollectOutcome;
-const rejected: CollectOutcome = { kind: 'rejected', code: 'bad-request', field: 'type', message: 'type: wrong' };
+const rejected: CollectOutcome = { kind: 'rejected', code: 'bad-request', message: 'type: wrong' };
 const dropped: CollectOutcome = { kind: 'dropped', reason: 'crawler' };
 
 test('an answer to send carries session, visit and a token of both', () => {

@@ -136,8 +136,8 @@ test('a fault is told with its field, and so is an unknown website', async () =>
   expect(await outcomeOf({ website: 'x' })).toMatchObject({
     kind: 'rejected',
     code: 'bad-request',
-    field: 'payload.website',
-    message: expect.stringContaining('payload.website'),
+    message: 'payload.website: must be the UUID of a website',
+    properties: { 'payload.website': { errors: ['must be the UUID of a website'] } },
   });
   expect(await outcomeOf({ website: '0198c6a2-0000-7a55-8f00-000000000000' })).toMatchObject({
     code: 'bad-request',

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@meridian/contract/errors';
+import type { ErrorCode, FieldErrors } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/event-log';
 import type { CacheToken, TokenSeed } from './cache-token.ts';
 import { normalizeAddress } from './client/address.ts';
@@ -23,7 +23,8 @@ export type Sender = {
 
 export type DropReason = 'no-user-agent' | 'crawler' | 'blocked-address';
 
-export type Rejection = { kind: 'rejected'; code: ErrorCode; field: string | null; message: string };
+/** `properties`: the faulty field, where it is one. */
+export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; properties?: FieldErrors };
 
 export type CollectOutcome =
   | { kind: 'accepted'; placement: Placement; tokenSeed: TokenSeed }
@@ -55,7 +56,7 @@ export function createCollect(deps: CollectDeps): Collect {
 
   return (element, sender) => {
     const event = parseEvent(element, sender.nowMs);
-    if (isFault(event)) return rejection('bad-request', event);
+    if (isFault(event)) return faultyField(event);
     if (sender.userAgent === '') return dropped['no-user-agent'];
     if (!deps.allowOverrides) removeOverrides(event);
     const client = toClient(event, sender);
@@ -79,17 +80,17 @@ const dropped = {
   'blocked-address': { kind: 'dropped', reason: 'blocked-address' },
 } as const satisfies Record<DropReason, CollectOutcome>;
 
-const unknownWebsite = rejection('bad-request', { field: 'payload.website', fault: 'is not a known website' });
+const unknownWebsite = faultyField({ field: 'payload.website', fault: 'is not a known website' });
 /** The registry cannot be asked, or the website's events live in another region. */
 const unavailable: Rejection = {
   kind: 'rejected',
   code: 'service-unavailable',
-  field: null,
   message: 'The event cannot be taken at the moment.',
 };
 
-function rejection(code: ErrorCode, { field, fault }: EventFault): Rejection {
-  return { kind: 'rejected', code, field, message: `${field}: ${fault}` };
+function faultyField({ field, fault }: EventFault): Rejection {
+  const properties = { [field]: { errors: [fault] } };
+  return { kind: 'rejected', code: 'bad-request', message: `${field}: ${fault}`, properties };
 }
 
 function removeOverrides(event: ParsedEvent): void {

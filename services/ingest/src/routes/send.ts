@@ -24,10 +24,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     if (!json) return;
     const outcome = await collect(json.value, senderOf(exchange.request));
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
-    if (outcome.kind === 'rejected') {
-      const { code, field, message } = outcome;
-      return answerError(exchange, code, message, field === null ? undefined : { [field]: { errors: [message] } });
-    }
+    if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
 
     const { placement, tokenSeed } = outcome;
     const appended = await appendEvents(deps, exchange, {
