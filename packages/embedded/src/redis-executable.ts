@@ -22,7 +22,7 @@ export async function resolveRedisExecutable(onProgress: (message: string) => vo
 }
 
 const advice =
-  'Install Redis 6.2 or newer, or Valkey (Debian and Ubuntu: apt-get install redis-server; Fedora: dnf install valkey; ' +
+  'Install Redis 7.0 or newer, or Valkey (Debian and Ubuntu: apt-get install redis-server; Fedora: dnf install valkey; ' +
   'macOS: brew install redis), so that redis-server or valkey-server is on the PATH, or set REDIS_URL to a running server.';
 
 async function findOnPath(): Promise<string | null> {
@@ -34,10 +34,9 @@ async function findOnPath(): Promise<string | null> {
   return null;
 }
 
-/** XAUTOCLAIM came with 6.2. */
+/** Scripts that may run though Redis is full (flag allow-oom), which drain the event log, came with 7.0. */
 function isRecent(version: string): boolean {
-  const [, major, minor] = version.match(/v=(\d+)\.(\d+)/) ?? [];
-  return Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2);
+  return Number(version.match(/v=(\d+)/)?.[1]) >= 7;
 }
 
 async function install(): Promise<void> {
