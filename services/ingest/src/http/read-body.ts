@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { ErrorCode } from '@meridian/contract/errors';
 
 export type BodyFault = { code: ErrorCode; message: string };
 
-type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
 
+// In this thread: the thread pool may be busy with what takes long, such as passwords, and at most 5 MB come out here.
 const decompressions = new Map<string, Decompress>([
-  ['gzip', promisify(gunzip) as Decompress],
-  ['x-gzip', promisify(gunzip) as Decompress],
-  ['deflate', promisify(inflate) as Decompress],
-  ['br', promisify(brotliDecompress) as Decompress],
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
 ]);
 
 const form = /^\s*(application\/x-www-form-urlencoded|multipart\/)/i;
@@ -58,9 +58,9 @@ function collectBytes(request: IncomingMessage, maxBytes: number): Promise<Buffe
   });
 }
 
-async function decompressBody(body: Buffer, decompress: Decompress, maxBytes: number): Promise<Buffer | BodyFault> {
+function decompressBody(body: Buffer, decompress: Decompress, maxBytes: number): Buffer | BodyFault {
   try {
-    return await decompress(body, { maxOutputLength: maxBytes });
+    return decompress(body, { maxOutputLength: maxBytes });
   } catch (error) {
     const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     return isTooLarge ? tooLarge(maxBytes) : { code: 'bad-request', message: 'The compressed body cannot be read.' };
