@@ -79,7 +79,6 @@ test('a website that is deleted through one query process is refused by both col
   await eventually(
     async () => [(await send(0)).status, (await send(1)).status],
     (statuses) => statuses.every((status) => status === 400),
-    2_000,
   );
   const other = await logIn(api(1), 'admin', 'end-to-end');
   expect(await other.get(`/websites/${website.id}`)).toBeNull();

@@ -6,6 +6,7 @@ import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
 import { migrate } from '@meridian/registry/migrate';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig } from '@meridian/runtime/config';
+import type { Readiness } from '@meridian/runtime/health';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
@@ -13,7 +14,7 @@ import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { keepAppSecret } from './app-secret.ts';
 import { StandaloneConfig } from './config.ts';
 import { startServices } from './start-services.ts';
-import { welcomeText } from './welcome.ts';
+import { originOf, readyLine, welcomeText } from './welcome.ts';
 
 const logger = createLogger({ service: 'standalone', level: 'warn' });
 
@@ -43,12 +44,17 @@ runProcess({ logger }, async (life) => {
   const answer = await startServices({ life, logger, registry, warehouse, redisUrl: stores.redisUrl, settings });
   const server = await listenOrSay(answer, config);
   life.onStop('http', () => server.close(10_000));
-  await untilItWorks(server.port);
+  const origin = originOf(config.HOST, server.port);
+  await untilItWorks(origin);
 
+  if (config.MODE === 'cloud') {
+    console.log(readyLine(origin));
+    return;
+  }
   const loginFile = join(dataDir, 'login.json');
   writeFileSync(loginFile, '', { mode: 0o600 });
   const shown = generatedPassword === undefined ? {} : { generatedPassword };
-  console.log(welcomeText({ port: server.port, administrator, loginFile, websiteId: randomUUID(), ...shown }));
+  console.log(welcomeText({ origin, administrator, loginFile, websiteId: randomUUID(), ...shown }));
 });
 
 async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {
@@ -76,11 +82,15 @@ async function listenOrSay(listener: Parameters<typeof listen>[0], { PORT, HOST 
   }
 }
 
-/** The welcome is a promise: it comes when every part answers. */
-async function untilItWorks(port: number): Promise<void> {
-  for (;;) {
-    const { ok } = await fetch(`http://localhost:${port}/readyz`);
+/**
+ * The welcome is a promise: it comes when every part answers.
+ * @throws StartError that names the part that does not, after a minute
+ */
+async function untilItWorks(origin: string): Promise<void> {
+  for (const deadlineMs = Date.now() + 60_000; ; ) {
+    const { ok, notReady } = (await (await fetch(`${origin}/readyz`)).json()) as Readiness;
     if (ok) return;
+    if (Date.now() > deadlineMs) throw new StartError(`Not ready after a minute: ${notReady.join(', ')}`);
     await new Promise((again) => setTimeout(again, 50));
   }
 }

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { welcomeText } from './welcome.ts';
+import { originOf, welcomeText } from './welcome.ts';
 
 const welcome = {
-  port: 3000,
+  origin: 'http://localhost:3000',
   administrator: 'admin',
   loginFile: "/tmp/it's here/login.json",
   websiteId: '7c0a1c52-5a5e-4c8e-9f0e-1a2b3c4d5e6f',
@@ -38,4 +38,14 @@ test('four curl lines are whole bash commands', () => {
 test('without a generated password the login line takes $ADMIN_PASSWORD', () => {
   const [login = ''] = curlLines(welcomeText(welcome));
   expect(words(login, { ADMIN_PASSWORD: 'given one' })).toContain('{"username":"admin","password":"given one"}');
+});
+
+test('the address can be typed on this machine, whatever is listened on', () => {
+  expect([undefined, '0.0.0.0', '::', '127.0.0.2', '::1'].map((host) => originOf(host, 80))).toEqual([
+    'http://localhost:80',
+    'http://localhost:80',
+    'http://localhost:80',
+    'http://127.0.0.2:80',
+    'http://[::1]:80',
+  ]);
 });

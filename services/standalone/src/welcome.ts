@@ -1,5 +1,6 @@
 export type Welcome = {
-  port: number;
+  /** Where it answers, e.g. http://localhost:3000 */
+  origin: string;
   administrator: string;
   /** The administrator's password, only when this start has generated it; it is never shown again. */
   generatedPassword?: string;
@@ -9,11 +10,21 @@ export type Welcome = {
   websiteId: string;
 };
 
+/** The address to type on this machine; `host` is the one listened on, if only one is. */
+export function originOf(host: string | undefined, port: number): string {
+  const everywhere = host === undefined || host === '0.0.0.0' || host === '::';
+  const name = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+/** Tells that everything works; comes first. */
+export const readyLine = (origin: string) => `Meridian is ready at ${origin}`;
+
 /** What `npm start` prints when everything works. Others script this: see README, "What it prints". */
 export function welcomeText(welcome: Welcome): string {
-  const { port, administrator, generatedPassword } = welcome;
+  const { origin, administrator, generatedPassword } = welcome;
   const lines = [
-    `Meridian is ready at http://localhost:${port}`,
+    readyLine(origin),
     `Administrator: ${administrator}${generatedPassword === undefined ? '' : ` / ${generatedPassword}`}`,
     '',
     'Try it: log in, create a website, send an event, read its statistics.',
@@ -22,8 +33,8 @@ export function welcomeText(welcome: Welcome): string {
   return [...lines, ...curlLines(welcome)].join('\n');
 }
 
-function curlLines({ port, administrator, generatedPassword, loginFile, websiteId }: Welcome): string[] {
-  const api = `http://localhost:${port}/api`;
+function curlLines({ origin, administrator, generatedPassword, loginFile, websiteId }: Welcome): string[] {
+  const api = `${origin}/api`;
   const json = `-H 'content-type: application/json'`;
   const token = `-H "authorization: Bearer $(sed -E 's/.*"token":"([^"]+)".*/\\1/' ${quote(loginFile)})"`;
   const login = JSON.stringify({ username: administrator, password: generatedPassword ?? 'PASSWORD' });
