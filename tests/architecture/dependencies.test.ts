@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -25,16 +25,15 @@ const allowed: Record<string, string[]> = {
 /** Libraries with one owner, so that what they bring (SQL, row types, keys) stays in one place. */
 const owners: Record<string, string[]> = {
   'drizzle-orm': ['packages/registry'],
-  pg: ['packages/registry'],
-  postgres: ['packages/embedded'],
-  '@clickhouse/client': ['packages/warehouse', 'packages/embedded'],
+  pg: ['packages/registry', 'packages/embedded'],
+  '@clickhouse/client': ['packages/warehouse'],
   bullmq: ['packages/queue'],
   chdb: ['packages/embedded'],
   'ffi-rs': ['packages/embedded'],
 };
 
 /** Tests and what only they use: real stores, events made up, processes started. */
-const forTests = /(\.test|\/test-(?!stores)[\w-]+|-fixtures?|\/reference\/[\w-]+)\.ts$/;
+const forTests = /(\.test|\/test-[\w-]+|\/testcontainers-stores|\/global-setup|-fixtures?|\/reference\/[\w-]+)\.ts$/;
 
 type Import = { file: string; part: string; specifier: string };
 
@@ -42,7 +41,7 @@ function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return ['node_modules', 'dist'].includes(entry.name) ? [] : sourceFiles(path);
-    return /\.[cm]?ts$/.test(entry.name) ? [path] : [];
+    return /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -52,12 +51,12 @@ const productFiles = parts.flatMap((part) =>
     .filter((file) => !forTests.test(file))
     .map((file) => ({ file: relative(root, file), part, text: readFileSync(file, 'utf8') })),
 );
+const specifiersIn = (text: string) =>
+  [...text.matchAll(/(?:from|import|require\.resolve)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+    ([, specifier = '']) => specifier,
+  );
 const imports: Import[] = productFiles.flatMap(({ file, part, text }) =>
-  [...text.matchAll(/(?:from|import|require\.resolve)\s*\(?\s*['"]([^'"]+)['"]/g)].map((match) => ({
-    file,
-    part,
-    specifier: match[1] ?? '',
-  })),
+  specifiersIn(text).map((specifier) => ({ file, part, specifier })),
 );
 const packageOf = (specifier: string) =>
   specifier
@@ -116,6 +115,38 @@ test('what a part imports is declared in its own package.json', () => {
   expect(wrong).toEqual([]);
 });
 
+/** Whether one of the texts imports the package or names a file of it. */
+const uses = (texts: string[], name: string) =>
+  texts.some((text) => text.includes(`'${name}/`) || specifiersIn(text).map(packageOf).includes(name));
+
+test('what a part declares is imported: dependencies by the product, the others by a test or a tool of the part', () => {
+  const unused = [...parts, 'tests'].flatMap((part) => {
+    const { dependencies = {}, devDependencies = {} } = JSON.parse(
+      readFileSync(join(root, part, 'package.json'), 'utf8'),
+    );
+    const product = productFiles.filter((file) => file.part === part).map(({ text }) => text);
+    const everything = sourceFiles(join(root, part)).map((file) => readFileSync(file, 'utf8'));
+    return [
+      ...Object.keys(dependencies).filter((name) => !uses(product, name)),
+      ...Object.keys(devDependencies).filter((name) => !uses(everything, name.replace('@types/', ''))),
+    ].map((name) => `${part}: ${name}`);
+  });
+  expect(unused).toEqual([]);
+});
+
+test('every version in the catalog is used', () => {
+  const catalog =
+    readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
+      .split(/^catalog:$/m)[1]
+      ?.split(/\n(?=\S)/)[0] ?? '';
+  const names = [...catalog.matchAll(/^ {2}"?([^":]+)"?:/gm)].map(([, name = '']) => name);
+  const declared = ['.', 'tests', ...parts]
+    .map((part) => readFileSync(join(root, part, 'package.json'), 'utf8'))
+    .join();
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => !declared.includes(`"${name}": "catalog:"`))).toEqual([]);
+});
+
 test('the images of the services stay small: embedded stores are a dependency of standalone alone', () => {
   for (const part of parts.filter((name) => name !== 'services/standalone' && name !== 'packages/embedded')) {
     const { dependencies = {} } = JSON.parse(readFileSync(join(root, part, 'package.json'), 'utf8'));
@@ -132,7 +163,7 @@ test('there are no barrels and no folders that hide what they hold', () => {
 
 test('the environment is read in a main.ts only', () => {
   const readers = productFiles.filter(({ text }) => /process\.env\b/.test(text)).map(({ file }) => file);
-  const entries = /\/(main|migrate|global-setup|test-stores)\.ts$/;
+  const entries = /\/(main|migrate)\.ts$/;
   expect(readers.filter((file) => !entries.test(file))).toEqual([]);
 });
 
@@ -143,9 +174,4 @@ test('no row type of the ORM leaves the registry', () => {
     );
   });
   expect(leaking.map(({ file }) => file)).toEqual([]);
-});
-
-test('every folder of the plan exists', () => {
-  for (const folder of ['services', 'packages', 'infra', 'deploy', 'tests'])
-    expect(statSync(join(root, folder)).isDirectory(), folder).toBe(true);
 });

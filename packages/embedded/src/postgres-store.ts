@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import postgres from 'postgres';
+import pg from 'pg';
 import { planSpawn } from './account.ts';
 import type { DataDir } from './data-dir.ts';
 import { type StoreHost, storeUser } from './store-host.ts';
@@ -79,12 +79,14 @@ async function createDatabase(url: string, database: string): Promise<void> {
   if (found.length === 0) await runPostgres(url, `CREATE DATABASE ${database}`);
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a connection of its own and returns its rows. */
 export async function runPostgres(url: string, statement: string): Promise<unknown[]> {
-  const sql = postgres(url, { max: 1, connect_timeout: 10, onnotice: () => {} });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => {}); // also told by the rejected promise
   try {
-    return await sql.unsafe(statement);
+    await client.connect();
+    return (await client.query(statement)).rows;
   } finally {
-    await sql.end({ timeout: 1 });
+    await client.end();
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
-import postgres from 'postgres';
+import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
 import { DataDirInUseError } from './data-dir-lock.ts';
 import { removeStores, type Stores, type StoresOptions, startStores } from './stores.ts';
@@ -102,8 +102,8 @@ test('a store whose address is given is not started, a port that is given is use
 
 test('a store asks for the password', async () => {
   const stores = await start({ dataDir: makeDataDir() });
-  const database = postgres(withoutPassword(stores.databaseUrl), { max: 1 });
-  await expect(database`SELECT 1`).rejects.toThrow(/password/);
+  const database = new pg.Client(withoutPassword(stores.databaseUrl));
+  await expect(database.connect()).rejects.toThrow(/password/);
   const clickhouse = createClient({ url: withoutPassword(stores.clickhouseUrl), log });
   await expect(clickhouse.query({ query: 'SELECT 1' })).rejects.toThrow(/Authentication failed/);
   const anonymous = createClient({ url: new URL(stores.clickhouseUrl).origin, log });
@@ -139,7 +139,8 @@ type Writer = {
 };
 
 function openWriters({ databaseUrl, clickhouseUrl, redisUrl }: Stores): Writer[] {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  const postgres = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  postgres.on('error', () => {});
   const clickhouse = createClient({ url: clickhouseUrl, log });
   const redis = new Redis(redisUrl);
   redis.on('error', () => {});
@@ -147,11 +148,12 @@ function openWriters({ databaseUrl, clickhouseUrl, redisUrl }: Stores): Writer[]
     {
       store: 'postgres',
       write: async (number) => {
-        await sql`CREATE TABLE IF NOT EXISTS number (number int PRIMARY KEY)`;
-        await sql`INSERT INTO number VALUES (${number}) ON CONFLICT DO NOTHING`;
+        await postgres.query('CREATE TABLE IF NOT EXISTS number (number int PRIMARY KEY)');
+        await postgres.query('INSERT INTO number VALUES ($1) ON CONFLICT DO NOTHING', [number]);
       },
-      read: async () => (await sql`SELECT number FROM number ORDER BY number`).map((row) => row.number),
-      close: () => sql.end(),
+      read: async () =>
+        (await postgres.query('SELECT number FROM number ORDER BY number')).rows.map((row) => row.number),
+      close: () => postgres.end(),
     },
     {
       store: 'clickhouse',

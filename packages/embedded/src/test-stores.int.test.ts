@@ -1,19 +1,20 @@
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
-import postgres from 'postgres';
+import pg from 'pg';
 import { expect, test } from 'vitest';
+import { runPostgres } from './postgres-store.ts';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from './test-stores.ts';
 
 test('every test file gets an empty PostgreSQL database of its own', async () => {
   const [one, other] = await Promise.all([createPostgresDatabase(), createPostgresDatabase()]);
-  const sql = postgres(one.url, { max: 1 });
-  await sql`CREATE TABLE website (id int)`;
-  const otherSql = postgres(other.url, { max: 1 });
-  expect(await otherSql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`).toEqual([]);
-  await otherSql.end();
+  const client = new pg.Client(one.url);
+  client.on('error', () => {}); // its connection is ended by the server
+  await client.connect();
+  await client.query('CREATE TABLE website (id int)');
+  expect(await runPostgres(other.url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
   await one.drop(); // although a client is connected
   await other.drop();
-  await sql.end().catch(() => {});
+  await client.end().catch(() => {});
 });
 
 test('every test file gets an Atomic ClickHouse database of its own', async () => {
