@@ -1,7 +1,7 @@
 import { type ByteWriter, createByteWriter } from './byte-writer.ts';
 import { deflateLines, encodeEvent } from './collected-event.ts';
-import type { Append, AppendResult, Placement } from './event-log.ts';
 import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
+import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
 import { readUuids } from './uuid-bytes.ts';
 
@@ -83,21 +83,24 @@ export function createAppendCall(partitions: number) {
     return { keys, args };
   }
 
-  /** Gives every append its result. `answers`: one for each unit that the command carries. */
+  /** Gives every append its result. `answers`: one for each unit that the command carries; a unit without a sound one is rejected. */
   function settle(answers: readonly UnitAnswer[]): void {
     if (settled) return;
     settled = true;
     const sent = units.filter((unit) => unit.appends.length > 0);
     for (const [index, unit] of sent.entries()) {
-      const answer = answers[index];
-      if (answer) settleUnit(unit, answer);
+      try {
+        settleUnit(unit, answers[index]);
+      } catch (cause) {
+        rejectUnit(unit, new Error('The event log gave an answer that makes no sense', { cause }));
+      }
     }
   }
 
+  /** Rejects every append that has no result yet. */
   function fail(error: Error): void {
-    if (settled) return;
     settled = true;
-    for (const unit of units) for (const { reject } of unit.appends) reject(error);
+    for (const unit of units) rejectUnit(unit, error);
   }
 
   return {
@@ -111,7 +114,13 @@ export function createAppendCall(partitions: number) {
   };
 }
 
-function settleUnit(unit: Unit, [kind, ...parts]: UnitAnswer): void {
+function rejectUnit(unit: Unit, error: Error): void {
+  for (const { reject } of unit.appends) reject(error);
+}
+
+function settleUnit(unit: Unit, answer: UnitAnswer | undefined): void {
+  if (!answer) throw new Error('no answer');
+  const [kind, ...parts] = answer;
   const what = kind.toString();
   if (what === 'reused') {
     for (const { resolve } of unit.appends) resolve({ ok: false, reason: 'idempotency-key-reused' });

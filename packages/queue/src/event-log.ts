@@ -1,41 +1,9 @@
 import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
 import { appendScript } from './append-script.ts';
-import type { PendingEvent } from './collected-event.ts';
+import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
 import { createRedisScript } from './redis-script.ts';
-
-/** What a valid cache token says of a session: its visit and the time of its last event. */
-export type VisitHint = { visitId: string; lastAtMs: number };
-
-/** An event and what the event log needs to place it in a visit (docs/semantics.md "Sessions and visits"). */
-export type Placement = {
-  event: PendingEvent;
-  /** UUIDv7 whose time is the event's time: the visit's id if the event opens one. */
-  candidateVisitId: string;
-  /** From a valid cache token of the same session: gives back a visit that the log no longer remembers. */
-  hint?: VisitHint;
-  /** From a valid cache token of a session without id, when this event brings an id: the id's session goes on in that visit. */
-  link?: VisitHint & { sessionId: string };
-};
-
-/** The events of one request: they are stored together or not at all. */
-export type Append = {
-  placements: readonly Placement[];
-  /**
-   * Of two appends with one key within 24 hours only the first is stored, and the second is told the first one's draft.
-   * `key`: names route, website and the client's key. `bodyHash`: hash of the request's body. `draft`: what the answer is made of.
-   */
-  idempotency?: { key: string; bodyHash: string; draft: string };
-};
-
-/**
- * `visitIds`: for each placement, in order. `replayOf`: the draft of the first append with this key; nothing was stored this
- * time, and the visit ids are the first one's.
- */
-export type AppendResult =
-  | { ok: true; visitIds: string[]; replayOf?: string }
-  | { ok: false; reason: 'idempotency-key-reused' };
 
 export type EventLog = {
   /**

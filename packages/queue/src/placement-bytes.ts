@@ -1,5 +1,5 @@
 import type { ByteWriter } from './byte-writer.ts';
-import type { Placement } from './event-log.ts';
+import type { Placement } from './placement.ts';
 import { writeUuid } from './uuid-bytes.ts';
 
 const bytesMax = 105;

@@ -1,5 +1,5 @@
 import type { ErrorCode, FieldErrors } from '@meridian/contract/errors';
-import type { Placement } from '@meridian/queue/event-log';
+import type { Placement } from '@meridian/queue/placement';
 import type { CacheToken, TokenSeed } from './cache-token.ts';
 import { normalizeAddress } from './client/address.ts';
 import type { ClientProfile } from './client/client-profile.ts';

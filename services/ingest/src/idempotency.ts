@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Append } from '@meridian/queue/event-log';
+import type { Append } from '@meridian/queue/placement';
 import type { CollectRoute } from './http/collect-paths.ts';
 
 const acceptable = /^[\x21-\x7e]{1,200}$/;

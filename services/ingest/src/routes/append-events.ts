@@ -1,4 +1,5 @@
-import type { Append, EventLog } from '@meridian/queue/event-log';
+import type { EventLog } from '@meridian/queue/event-log';
+import type { Append } from '@meridian/queue/placement';
 import { answerError, type Exchange } from '../http/answer.ts';
 
 export type Appended = { visitIds: string[]; replayOf?: string };

@@ -1,5 +1,5 @@
 import { batchBodyMaxBytes, batchEventsMax } from '@meridian/contract/collect';
-import type { Placement } from '@meridian/queue/event-log';
+import type { Placement } from '@meridian/queue/placement';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
 import type { CollectOutcome } from '../collect.ts';

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { createAppendCall, type UnitAnswer } from './append-call.ts';
+import type { Append, AppendResult } from './placement.ts';
+import { pendingEvent } from './test-events.ts';
+import { writeUuid } from './uuid-bytes.ts';
+
+const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
+const placements = [{ event: pendingEvent(), candidateVisitId: visitId }];
+const idempotent = (key: string): Append => ({ placements, idempotency: { key, bodyHash: 'h', draft: 'd' } });
+
+function appended(): UnitAnswer {
+  const packed = Buffer.alloc(16);
+  writeUuid(packed, 0, visitId);
+  return [Buffer.from('appended'), packed];
+}
+
+/** A call with one plain and two idempotent appends, which make three units. */
+function threeUnits() {
+  const call = createAppendCall(1);
+  const results = [{ placements }, idempotent('a'), idempotent('b')].map(
+    (append) => new Promise<AppendResult>((resolve, reject) => call.add(append, { resolve, reject })),
+  );
+  return { call, outcomes: () => Promise.all(results.map((result) => result.catch((error: Error) => error.message))) };
+}
+
+test('an append whose answer makes no sense is rejected; the others of its call get theirs', async () => {
+  const { call, outcomes } = threeUnits();
+  const unreadable: UnitAnswer = [Buffer.from('repeated'), Buffer.from('d'), Buffer.from('no JSON'), Buffer.alloc(16)];
+  call.settle([appended(), unreadable, appended()]);
+  expect(await outcomes()).toEqual([
+    { ok: true, visitIds: [visitId] },
+    expect.stringContaining('makes no sense'),
+    { ok: true, visitIds: [visitId] },
+  ]);
+});
+
+test('an append without an answer is rejected', async () => {
+  const { call, outcomes } = threeUnits();
+  call.settle([appended(), appended()]);
+  expect((await outcomes())[2]).toContain('makes no sense');
+});
+
+test('a call that fails rejects what has no result yet, and changes no result', async () => {
+  const { call, outcomes } = threeUnits();
+  call.settle([appended()]);
+  call.fail(new Error('away'));
+  expect((await outcomes())[0]).toEqual({ ok: true, visitIds: [visitId] });
+
+  const other = threeUnits();
+  other.call.fail(new Error('away'));
+  other.call.settle([appended(), appended(), appended()]);
+  expect(await other.outcomes()).toEqual(['away', 'away', 'away']);
+});
