@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { decodeEvents, encodeEvents } from './collected-event.ts';
+import { decodeEvents, deflateLines, encodeEvent, type PendingEvent } from './collected-event.ts';
 import { pendingEvent } from './test-events.ts';
 import { writeUuid } from './uuid-bytes.ts';
 
 const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
 const otherVisitId = '019eb10d-d900-7abc-8def-0123456789ab';
+
+const encoded = (events: PendingEvent[]): Buffer => deflateLines(Buffer.from(events.map(encodeEvent).join('\n')));
 
 function visitIdBytes(...visitIds: string[]): Buffer {
   const bytes = Buffer.alloc(visitIds.length * 16);
@@ -20,7 +22,7 @@ test('every field of every type of event survives the way through the log', () =
     pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, fcp: null, ttfb: 80, cls: 0.02 }),
   ];
   const visitIds = [visitId, otherVisitId, visitId, visitId];
-  const decoded = decodeEvents(encodeEvents(events), visitIdBytes(...visitIds));
+  const decoded = decodeEvents(encoded(events), visitIdBytes(...visitIds));
   expect(decoded).toEqual(events.map((event, index) => ({ ...event, visitId: visitIds[index] })));
 });
 
@@ -37,7 +39,7 @@ test('an entry written by format version 1 stays readable', () => {
 });
 
 test('what is not an encoded list of events is refused, not read as something else', () => {
-  const good = encodeEvents([pendingEvent()]);
+  const good = encoded([pendingEvent()]);
   expect(() => decodeEvents(good, visitIdBytes(visitId, visitId))).toThrow('one visit id for each event');
   expect(() => decodeEvents(good.subarray(0, 40), visitIdBytes(visitId))).toThrow();
   expect(() => decodeEvents(Buffer.from('not deflated'), visitIdBytes(visitId))).toThrow();

@@ -1,15 +1,14 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { readUuid } from './uuid-bytes.ts';
 
-export type EventType = 'pageview' | 'custom' | 'identify' | 'performance';
+/** Every type of event and its number, in the log and in the warehouse. */
+export const eventTypeCode = { pageview: 1, custom: 2, identify: 3, performance: 5 } as const;
 
-const typeCode = { pageview: 1, custom: 2, identify: 3, performance: 5 } as const satisfies Record<EventType, number>;
-const typeOfCode = new Map<unknown, EventType>([
-  [1, 'pageview'],
-  [2, 'custom'],
-  [3, 'identify'],
-  [5, 'performance'],
-]);
+export type EventType = keyof typeof eventTypeCode;
+
+const typeOfCode = new Map<unknown, EventType>(
+  (Object.keys(eventTypeCode) as EventType[]).map((type) => [eventTypeCode[type], type]),
+);
 
 /** Values of a line without vitals. */
 const lineLength = 35;
@@ -81,7 +80,7 @@ export function encodeEvent(event: PendingEvent): string {
     event.websiteId,
     event.sessionId,
     event.createdAtMs,
-    typeCode[event.type],
+    eventTypeCode[event.type],
     event.hostname,
     event.urlPath,
     event.urlQuery,
@@ -117,18 +116,14 @@ export function encodeEvent(event: PendingEvent): string {
   return JSON.stringify(line);
 }
 
-/** The lines of the events, deflated: what an entry of the event log carries beside the visit ids. */
-export function encodeEvents(events: readonly PendingEvent[]): Buffer {
-  return deflateLines(Buffer.from(events.map(encodeEvent).join('\n')));
-}
-
+/** Lines of events, joined by line breaks, as an entry of the event log carries them beside the visit ids. */
 export function deflateLines(lines: Uint8Array): Buffer {
   return deflateRawSync(lines, { level: 1, memLevel: 9 });
 }
 
 /**
- * The opposite of `encodeEvents`. `visitIds`: 16 bytes for each event, in order. Throws when the bytes are not what
- * `encodeEvents` of a known version wrote.
+ * The opposite of `encodeEvent` and `deflateLines`. `visitIds`: 16 bytes for each event, in order. Throws when the bytes are not
+ * what these wrote in a known version.
  */
 export function decodeEvents(deflated: Uint8Array, visitIds: Buffer): CollectedEvent[] {
   const lines = inflateRawSync(deflated).toString('utf8').split('\n');

@@ -1,5 +1,6 @@
 /**
- * Keys of the event log in Redis. What is in braces is the hash tag: one partition's keys lie in one slot of a cluster.
+ * Keys of the event log in Redis. One call takes keys of several partitions, so all of a log lies in one Redis, not in a cluster;
+ * the braces only set the partition's number off from what follows it.
  * The append script derives the keys of visits from the key of the events: change both together.
  */
 export function eventsKey(partition: number): string {

@@ -1,12 +1,10 @@
-import type { CollectedEvent } from '@meridian/queue/collected-event';
+import { type CollectedEvent, eventTypeCode } from '@meridian/queue/collected-event';
 import type { EventRow, SessionPropertyRow } from '@meridian/warehouse/event-row';
-
-const eventTypeOf = { pageview: 1, custom: 2, performance: 5 } as const;
 
 /** Null for identify, which is no row of the event log (docs/semantics.md "Identify and performance"). */
 export function toEventRow(event: CollectedEvent): EventRow | null {
   // The type's name stays in the row, where nobody reads it: taking it out costs more than all the rest.
-  return event.type === 'identify' ? null : { ...event, eventType: eventTypeOf[event.type] };
+  return event.type === 'identify' ? null : { ...event, eventType: eventTypeCode[event.type] };
 }
 
 /** The properties that an identify event gives its session; none for other events. */
