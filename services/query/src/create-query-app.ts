@@ -31,7 +31,7 @@ import { websitesRoutes } from './routes/websites.ts';
 export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.config) });
   app.use(requestLog(deps.logger), requestId(), answerHeaders(deps.config.region));
-  app.onError(answerError(deps.logger));
+  app.onError(answerError());
   app.notFound(unknownRoute(app));
   app.route('/', healthRoutes(deps));
   app.route('/api', publicRoutes(deps));

@@ -1,7 +1,6 @@
 import { problemBody, wantsProblem } from '@meridian/contract/errors';
 import { RegistryError } from '@meridian/registry/registry-error';
 import { ApiError } from '@meridian/runtime/http/api-error';
-import type { Logger } from '@meridian/runtime/logger';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import type { ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -9,12 +8,11 @@ import type { QueryEnv } from '../query-env.ts';
 
 const retryAfterSeconds = '5';
 
-/** The only place that writes an error body. What is not an ApiError says nothing of the inside. */
-export function answerError(logger: Logger): ErrorHandler<QueryEnv> {
+/** The only place that writes an error body. What is not an ApiError says nothing of the inside; the request's log line does. */
+export function answerError(): ErrorHandler<QueryEnv> {
   return (thrown, c) => {
     const error = toApiError(thrown);
-    if (error.status >= 500 && !c.req.raw.signal.aborted)
-      logger.error({ requestId: c.get('requestId'), path: c.req.path, err: thrown }, 'failed');
+    if (error.status >= 500) c.get('logFields').err = thrown;
     if (error.code === 'unauthorized') c.header('www-authenticate', 'Bearer');
     if (error.code === 'service-unavailable') c.header('retry-after', retryAfterSeconds);
     for (const [name, value] of Object.entries(error.headers)) c.header(name, value);

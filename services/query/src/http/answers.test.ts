@@ -23,7 +23,7 @@ function createShell() {
   const logger = createLogger({ service: 'query', level: 'silent' });
   const app = new Hono<QueryEnv>();
   app.use(requestLog(logger), requestId(), answerHeaders('us'));
-  app.onError(answerError(logger));
+  app.onError(answerError());
   app.notFound(unknownRoute(app));
   return app
     .get('/throws', () => {

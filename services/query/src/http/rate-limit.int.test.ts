@@ -26,7 +26,7 @@ afterAll(async () => {
 /** One process of the API; a request says in `key` by which API key it comes, or by a session without. */
 function createProcess(connection: Redis) {
   const app = new Hono<QueryEnv>();
-  app.onError(answerError(logger));
+  app.onError(answerError());
   return app
     .use(async (c, next) => {
       const keyId = c.req.query('key');

@@ -11,7 +11,8 @@ export function requestLog(logger: Logger): MiddlewareHandler<QueryEnv> {
     c.set('logFields', {});
     await next();
     const durationMs = Math.round(performance.now() - startedAtMs);
-    const level = c.res.status >= 500 ? 'warn' : durationMs >= slowMs ? 'info' : 'debug';
+    const { aborted } = c.req.raw.signal; // nobody waits for the answer any more, so no failure of it matters
+    const level = c.res.status >= 500 && !aborted ? 'error' : durationMs >= slowMs ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
     const { method, path } = c.req;
     const requestId = c.get('requestId');
