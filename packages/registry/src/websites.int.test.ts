@@ -157,6 +157,19 @@ describe('deleting and resetting', () => {
     expect(await registry.listPendingResets('eu')).toEqual([]);
   });
 
+  test('routes of many websites are found at once, deleted ones too, in either case of letters; unknown ones and what is no UUID are left out', async () => {
+    const [open, deleted] = [await t.newWebsite(owner), await t.newWebsite(owner)];
+    await registry.deleteWebsite(deleted.id);
+    const unknown = Array.from({ length: 70_000 }, () => randomUUID());
+    expect(await registry.findWebsiteRoutes([open.id, 'x', deleted.id.toUpperCase(), ...unknown])).toEqual(
+      new Map([
+        [open.id, { region: 'us', resetAt: null, deleted: false }],
+        [deleted.id.toUpperCase(), { region: 'us', resetAt: null, deleted: true }],
+      ]),
+    );
+    expect(await registry.findWebsiteRoutes(['x'])).toEqual(new Map());
+  });
+
   test('an id that is no UUID is unknown everywhere', async () => {
     expect(await registry.findWebsite("' OR 1=1")).toBeNull();
     expect(await registry.findWebsiteRoute('undefined')).toBeNull();

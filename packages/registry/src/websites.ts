@@ -88,12 +88,24 @@ export async function findWebsite(db: Database, id: string): Promise<Website | n
 
 /** Null for an id that was never given to a website; a deleted website is found, as `deleted`. */
 export async function findWebsiteRoute(db: Database, id: string): Promise<WebsiteRoute | null> {
-  if (!isUuid(id)) return null;
-  const [found] = await db
-    .select({ region: website.region, resetAt: website.resetAt, deletedAt: website.deletedAt })
+  return (await findWebsiteRoutes(db, [id])).get(id) ?? null;
+}
+
+/** By id as given, those of `ids` for which `findWebsiteRoute` would find one. One query for any number of them. */
+export async function findWebsiteRoutes(db: Database, ids: readonly string[]): Promise<Map<string, WebsiteRoute>> {
+  const known = ids.filter(isUuid);
+  if (known.length === 0) return new Map();
+  const found = await db
+    .select({ id: website.id, region: website.region, resetAt: website.resetAt, deletedAt: website.deletedAt })
     .from(website)
-    .where(eq(website.id, id));
-  return found ? { region: found.region, resetAt: found.resetAt, deleted: found.deletedAt !== null } : null;
+    .where(sql`${website.id} = any(${sql.param(known)}::uuid[])`); // one parameter: a query can carry 65,535
+  const stored = new Map(found.map((row) => [row.id, row]));
+  const routes = new Map<string, WebsiteRoute>();
+  for (const id of known) {
+    const row = stored.get(id.toLowerCase());
+    if (row) routes.set(id, { region: row.region, resetAt: row.resetAt, deleted: row.deletedAt !== null });
+  }
+  return routes;
 }
 
 /** Sorted by `orderBy` (text as people sort it), equal values by id. */

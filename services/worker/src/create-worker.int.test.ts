@@ -124,13 +124,13 @@ describe('while a store is away', () => {
   test('Postgres: events wait, none is dropped', async () => {
     const websiteId = await fixture.newWebsite();
     let failures = 3;
-    const findWebsiteRoute = async (id: string) => {
+    const findWebsiteRoutes = async (ids: readonly string[]) => {
       failures -= 1;
       if (failures >= 0) throw new RegistryError('unavailable', 'The registry is not available');
-      return fixture.registry.findWebsiteRoute(id);
+      return fixture.registry.findWebsiteRoutes(ids);
     };
     const ids = await fixture.append({ websiteId });
-    void fixture.newWorker({ registry: { ...fixture.registry, findWebsiteRoute } }).run();
+    void fixture.newWorker({ registry: { ...fixture.registry, findWebsiteRoutes } }).run();
     await untilConsumed();
     expect(await fixture.storedIds()).toEqual(ids);
   });

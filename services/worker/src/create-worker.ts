@@ -24,7 +24,12 @@ export type WorkerDeps = {
   redisUrl: string;
   registry: Pick<
     Registry,
-    'findWebsiteRoute' | 'listUnpurgedWebsites' | 'markWebsitePurged' | 'listPendingResets' | 'markWebsiteReset'
+    | 'findWebsiteRoute'
+    | 'findWebsiteRoutes'
+    | 'listUnpurgedWebsites'
+    | 'markWebsitePurged'
+    | 'listPendingResets'
+    | 'markWebsiteReset'
   >;
   warehouse: Pick<
     Warehouse,

@@ -1,6 +1,7 @@
 import type { CollectedEvent } from '@meridian/queue/collected-event';
 import { uuidV7TimeMs } from '@meridian/queue/uuid-v7';
 import type { Registry } from '@meridian/registry/registry';
+import { RegistryError } from '@meridian/registry/registry-error';
 import type { WebsiteRoute } from '@meridian/registry/rows';
 
 /**
@@ -10,7 +11,6 @@ import type { WebsiteRoute } from '@meridian/registry/rows';
 export const routeLifeMs = 2_000;
 
 const rememberedMax = 20_000;
-const lookupsAtOnce = 8;
 
 /** Keeps out the events of deleted websites, and those collected before their website was reset. */
 export type WebsiteGate = ReturnType<typeof createWebsiteGate>;
@@ -20,7 +20,7 @@ export function createWebsiteGate({
   registry,
   now = () => performance.now(),
 }: {
-  registry: Pick<Registry, 'findWebsiteRoute'>;
+  registry: Pick<Registry, 'findWebsiteRoutes'>;
   now?: () => number;
 }) {
   type Answer = { route: WebsiteRoute | null; askedAt: number };
@@ -30,36 +30,40 @@ export function createWebsiteGate({
 
   const isFresh = ({ askedAt }: Answer): boolean => now() - askedAt < routeLifeMs;
 
-  /** Asks until an answer is still fresh when it comes. */
-  async function getRoute(websiteId: string): Promise<WebsiteRoute | null> {
-    for (;;) {
-      const known = remembered.get(websiteId);
-      if (known && isFresh(known)) return known.route;
-      const question = {};
-      asking.set(websiteId, question);
-      const askedAt = now();
-      const route = await registry.findWebsiteRoute(websiteId);
-      if (asking.get(websiteId) !== question) continue;
-      asking.delete(websiteId);
-      remembered.set(websiteId, { route, askedAt });
-    }
+  function isKnown(websiteId: string): boolean {
+    const answer = remembered.get(websiteId);
+    return answer !== undefined && isFresh(answer);
   }
 
-  async function getRoutes(websiteIds: readonly string[]): Promise<Map<string, WebsiteRoute | null>> {
-    const routes = new Map<string, WebsiteRoute | null>();
-    for (let start = 0; start < websiteIds.length; start += lookupsAtOnce) {
-      const some = websiteIds.slice(start, start + lookupsAtOnce);
-      await Promise.all(some.map(async (websiteId) => routes.set(websiteId, await getRoute(websiteId))));
+  async function ask(websiteIds: readonly string[]): Promise<void> {
+    const question = {};
+    const askedAt = now();
+    for (const websiteId of websiteIds) asking.set(websiteId, question);
+    const isLatest = (websiteId: string): boolean => asking.get(websiteId) === question;
+    try {
+      const routes = await registry.findWebsiteRoutes(websiteIds);
+      if (!isFresh({ route: null, askedAt })) throw new RegistryError('unavailable', 'The registry answers too slowly');
+      for (const websiteId of websiteIds)
+        if (isLatest(websiteId)) remembered.set(websiteId, { route: routes.get(websiteId) ?? null, askedAt });
+    } finally {
+      for (const websiteId of websiteIds) if (isLatest(websiteId)) asking.delete(websiteId);
     }
-    return routes;
   }
 
   return {
-    /** The events that may be stored. Rejects when the registry does not answer: nothing is dropped on suspicion. */
+    /**
+     * The events that may be stored. Rejects when the registry does not answer, or so slowly that its answer may be outdated: nothing
+     * is dropped on suspicion.
+     */
     async admit(events: readonly CollectedEvent[]): Promise<CollectedEvent[]> {
       if (remembered.size > rememberedMax) remembered.clear();
-      const routes = await getRoutes([...new Set(events.map((event) => event.websiteId))]);
-      return events.filter((event) => isAdmitted(event, routes.get(event.websiteId) ?? null));
+      const websiteIds = [...new Set(events.map((event) => event.websiteId))];
+      for (;;) {
+        const unknown = websiteIds.filter((websiteId) => !isKnown(websiteId));
+        if (unknown.length === 0) break;
+        await ask(unknown);
+      }
+      return events.filter((event) => isAdmitted(event, remembered.get(event.websiteId)?.route ?? null));
     },
 
     /** To be called on news of a change. */
