@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const { packageManager, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -21,14 +21,11 @@ const wanted = createHash('sha256')
 if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) process.exit(0);
 
 console.log('Installing packages (once, about a minute) …');
-const pnpm = spawnSync('npx', ['--yes', packageManager, 'install', '--frozen-lockfile'], {
-  cwd: root,
+const pnpm = spawnSync(process.execPath, [join(root, 'scripts', 'pnpm.mjs'), 'install', '--frozen-lockfile'], {
   encoding: 'utf8',
-  // npm start sets npm_config_* for npm; pnpm must not inherit them.
-  env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))),
 });
 if (pnpm.status !== 0) {
-  console.error(pnpm.stdout, pnpm.stderr, pnpm.error?.message ?? '');
+  console.error(pnpm.stdout, pnpm.stderr);
   console.error('Installing packages failed; see above.');
   process.exit(1);
 }
