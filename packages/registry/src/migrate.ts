@@ -11,6 +11,8 @@ export async function migrate(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
   await client.connect();
   try {
+    // Limits that the server or the role sets are for the services: a migration may wait for a lock and take its time.
+    await client.query('SET lock_timeout = 0; SET statement_timeout = 0');
     await client.query('SELECT pg_advisory_lock($1)', [migrationLock]);
     const migrationsFolder = fileURLToPath(new URL('../postgres-migrations', import.meta.url));
     await applyMigrations(drizzle(client), { migrationsFolder });

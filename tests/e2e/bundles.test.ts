@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
+
+/** What an image holds: the bundle of a service in a folder that knows nothing of the repository, and the packages it asks for. */
+const services = ['ingest', 'query', 'worker'] as const;
+const images = mkdtempSync(join(tmpdir(), 'meridian-images-'));
+const processes: Process[] = [];
+let env: Record<string, string>;
+let drop: () => Promise<unknown>;
+
+beforeAll(async () => {
+  const stores = await Promise.all([createPostgresDatabase(), createClickHouseDatabase(), createRedisDatabase()]);
+  drop = () => Promise.all(stores.map((store) => store.drop()));
+  const [postgres, clickhouse, redis] = stores;
+  env = {
+    DATABASE_URL: postgres.url,
+    CLICKHOUSE_URL: clickhouse.url,
+    REDIS_URL: redis.url,
+    APP_SECRET: 'a secret of the tests of bundles, long enough',
+    ADMIN_PASSWORD: 'a test password',
+  };
+  for (const service of services) await makeImage(service);
+});
+
+afterAll(async () => {
+  for (const process of processes) process.kill('SIGTERM');
+  await Promise.all(processes.map((process) => process.exited));
+  await drop?.();
+  rmSync(images, { recursive: true });
+});
+
+test('migrate of a bundle waits for a store that comes up later, and every service of a bundle gets ready', async () => {
+  const database = new URL(env.DATABASE_URL ?? '');
+  const { host } = database;
+  database.host = `127.0.0.1:${await freePort()}`;
+  const migration = startBundle('worker', 'migrate', { DATABASE_URL: database.href });
+  await vi.waitUntil(() => migration.output().includes('Postgres cannot be reached yet (ECONNREFUSED)'), 30_000);
+  const late = await forward(Number(database.port), host);
+  expect(await migration.exited, migration.output()).toBe(0);
+  late.close();
+
+  for (const service of services) {
+    const port = await freePort();
+    await untilReady(startBundle(service, 'main', { PORT: String(port) }), `http://127.0.0.1:${port}/readyz`);
+  }
+});
+
+/** As deploy/Dockerfile does, but with the packages of the repository instead of npm's: tests need no network. */
+async function makeImage(service: string): Promise<void> {
+  const folder = join(root, 'services', service);
+  await promisify(execFile)(process.execPath, ['../../scripts/bundle.mjs'], { cwd: folder });
+  cpSync(join(folder, 'dist'), join(images, service), { recursive: true });
+  const { dependencies } = JSON.parse(readFileSync(join(images, service, 'package.json'), 'utf8'));
+  for (const name of Object.keys(dependencies)) {
+    const place = join(images, service, 'node_modules', name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(realpathSync(join(folder, 'node_modules', name)), place);
+  }
+}
+
+function startBundle(service: string, entry: string, more: Record<string, string>): Process {
+  const command = `cd ${join(images, service)} && exec ${process.execPath} bin/${entry}.js`;
+  const started = startProcess('/bin/sh', ['-c', command], { ...env, ...more });
+  processes.push(started);
+  return started;
+}
+
+/** Listens on the port and passes every connection on to the store. */
+async function forward(port: number, store: string): Promise<Server> {
+  const { hostname, port: storePort } = new URL(`tcp://${store}`);
+  const server = createServer((client) => {
+    const target = connect(Number(storePort), hostname);
+    client.pipe(target).pipe(client);
+    for (const socket of [client, target]) socket.on('error', () => {}); // the other end went away
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
