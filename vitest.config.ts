@@ -15,7 +15,7 @@ export default defineConfig({
       {
         test: {
           name: 'stores',
-          include: ['{packages,services}/*/src/**/*.int.test.ts', 'tests/{e2e,contract,resilience,load}/**/*.test.ts'],
+          include: ['{packages,services}/*/src/**/*.int.test.ts', 'tests/{e2e,resilience}/**/*.test.ts'],
           globalSetup: 'packages/embedded/src/global-setup.ts',
           pool: 'forks', // the engine must not be loaded into worker threads
           sequence: { groupOrder: 1 }, // after the unit tests

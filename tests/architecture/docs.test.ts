@@ -9,12 +9,15 @@ import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const documents = ['README.md', 'ARCHITECTURE.md', 'DECISIONS.md', 'CONTRIBUTING.md', 'docs/semantics.md'];
+const documents = [
+  ...['README.md', 'ARCHITECTURE.md', 'DECISIONS.md', 'CONTRIBUTING.md'],
+  ...readdirSync(join(root, 'docs')).map((file) => `docs/${file}`),
+];
 const settings = [
   ...new Set(
     [IngestConfig, QueryEnvironment, StandaloneConfig, WorkerConfig].flatMap((config) => Object.keys(config.shape)),
   ),
-  'CLICKHOUSE_CLUSTER', // of `pnpm migrate`
+  'CLICKHOUSE_CLUSTER', // of `npm run migrate`
 ];
 
 test('every path that a document names exists', () => {
@@ -29,8 +32,8 @@ test('every path that a document names exists', () => {
 test('every command that a document names exists', () => {
   const { scripts } = JSON.parse(read('package.json'));
   for (const document of documents) {
-    for (const [, name] of read(document).matchAll(/\bpnpm ([a-z][a-z:]*)/g)) {
-      expect(Object.keys(scripts), `${document}: pnpm ${name}`).toContain(name);
+    for (const [, name] of read(document).matchAll(/\b(?:pnpm|npm run(?: --silent)?) ([a-z][a-z:]*)/g)) {
+      expect(Object.keys(scripts), `${document}: ${name}`).toContain(name);
     }
   }
 });

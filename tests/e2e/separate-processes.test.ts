@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allPaths, always, chrome, createWebsite, eventually, logIn, request, type Stats } from '../api-client.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
 
-/** Production's shape: two processes of each service, addresses in the environment, stores prepared by `pnpm migrate`. */
+/** Production's shape: two processes of each service, addresses in the environment, stores prepared by `npm run migrate`. */
 const processes: Process[] = [];
 const ports = { ingest: [await freePort(), await freePort()], query: [await freePort(), await freePort()] };
 const collect = (index: number) => `http://127.0.0.1:${ports.ingest[index]}/api`;

@@ -1,4 +1,4 @@
-// How much the collector adds to a bare HTTP server. `pnpm load:ingest [seconds per measurement] [rounds]`
+// How much the collector adds to a bare HTTP server. `npm run load:ingest -- [seconds per measurement] [rounds]`
 // Ratios of one run are worth something; absolute figures depend on the machine and on what else it does.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';

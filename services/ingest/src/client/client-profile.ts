@@ -3,7 +3,7 @@ import { UAParser } from 'my-ua-parser';
 import { Lru } from '../lru.ts';
 import { type BotFilter, crawlerTest } from './crawlers.ts';
 
-/** What a User-Agent tells. Names are those of services/ingest/README.md; '' = unknown. */
+/** What a User-Agent tells. Names are those of docs/clients.md; '' = unknown. */
 export type ClientProfile = {
   browser: string;
   os: string;
