@@ -20,7 +20,7 @@ const wanted = createHash('sha256')
   .digest('hex');
 if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) process.exit(0);
 
-console.log('Installing packages (once, about a minute) …');
+console.error('Installing packages (once, about a minute) …');
 const pnpm = spawnSync(process.execPath, [join(root, 'scripts', 'pnpm.mjs'), 'install', '--frozen-lockfile'], {
   encoding: 'utf8',
 });
