@@ -16,13 +16,18 @@ export function holdBatch(
   everyMs: number,
 ): { lost: AbortSignal; end(): void } {
   const lost = new AbortController();
-  const timer = setInterval(() => {
-    consumer.hold(batch).then(
-      (isHeld) => {
-        if (!isHeld) lost.abort(new BatchLostError('The batch belongs to another worker now'));
-      },
-      () => {}, // Redis is in trouble; the next time tells
-    );
-  }, everyMs);
+  let isAsking = false; // while Redis is away the calls would pile up, to be made all at once when it is back
+  const hold = async (): Promise<void> => {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      if (!(await consumer.hold(batch))) lost.abort(new BatchLostError('The batch belongs to another worker now'));
+    } catch {
+      // Redis is in trouble; the next time tells
+    } finally {
+      isAsking = false;
+    }
+  };
+  const timer = setInterval(() => void hold(), everyMs);
   return { lost: lost.signal, end: () => clearInterval(timer) };
 }
