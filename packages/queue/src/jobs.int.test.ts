@@ -100,6 +100,39 @@ test('a worker that stops tells the running job, which another worker then does'
   await expect.poll(() => done.length, { timeout: 10_000 }).toBe(1);
 });
 
+test('a worker that stops does not wait for ever for a job that does not heed the signal', async () => {
+  let [isStarted, end] = [false, () => {}];
+  const worker = createJobWorker(
+    database.url,
+    {
+      purgeWebsite: () =>
+        new Promise<void>((resolve) => {
+          isStarted = true;
+          end = resolve;
+        }),
+      resetWebsite: async () => {},
+    },
+    () => {},
+  );
+  await newJobs().purgeWebsite(randomUUID());
+  await expect.poll(() => isStarted).toBe(true);
+  await worker.close();
+  end(); // nobody hears of it: no unhandled rejection either
+});
+
+test('orders and work can be closed while Redis is away', async () => {
+  const server = await startOwnRedis();
+  ends.push(server.remove);
+  const done: string[] = [];
+  const handlers = { purgeWebsite: async (id: string) => void done.push(id), resetWebsite: async () => {} };
+  const jobs = createJobs(server.url);
+  const worker = createJobWorker(server.url, handlers, () => {});
+  await jobs.purgeWebsite(randomUUID());
+  await expect.poll(() => done.length).toBe(1);
+  await server.kill();
+  await Promise.all([worker.close(), jobs.close()]);
+});
+
 test('an order is rejected, not kept waiting, while Redis is away', async () => {
   const server = await startOwnRedis();
   ends.push(server.remove);

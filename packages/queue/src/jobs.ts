@@ -11,6 +11,7 @@ const ResetWebsite = z.object({ websiteId: z.guid(), before: z.iso.datetime() })
 const orderMaxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
+const closeMaxMs = 3_000;
 
 /** A failed attempt is repeated for about a week; then the job stays as failed, to be looked at. */
 const jobOptions = {
@@ -44,7 +45,7 @@ export function createJobs(redisUrl: string) {
         before: before.toISOString(),
       } satisfies z.input<typeof ResetWebsite>),
 
-    close: (): Promise<void> => queue.close(),
+    close: (): Promise<void> => closeSoon(queue),
   };
 }
 
@@ -88,9 +89,10 @@ export function createJobWorker(
   worker.on('failed', (job, error) => onError(error, { id: job?.id ?? '', name: job?.name ?? '' }));
 
   return {
+    /** What is running is told, and waited for a few seconds. What has not ended then another worker repeats. */
     async close() {
       stopping.abort(new Error('The worker stops'));
-      await worker.close();
+      await closeSoon(worker);
     },
   };
 }
@@ -103,6 +105,11 @@ function parse<Schema extends z.ZodType>(schema: Schema, data: unknown): z.outpu
 
 function producerConnection(url: string): ConnectionOptions {
   return { url, enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1_000 } as ConnectionOptions;
+}
+
+/** Trap: while Redis is away neither `close` nor `disconnect` ever ends. */
+async function closeSoon(part: Pick<Queue | Worker, 'close' | 'disconnect'>): Promise<void> {
+  await withinMs(closeMaxMs, part.close()).catch(() => void part.disconnect().catch(() => {}));
 }
 
 async function withinMs<Value>(ms: number, promise: Promise<Value>): Promise<Value> {

@@ -59,6 +59,7 @@ export async function startOwnRedis(settings: Record<string, string> = {}): Prom
     redis.disconnect();
   }
   async function kill(): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, 'exit');
     server.kill('SIGKILL');
     await exited;

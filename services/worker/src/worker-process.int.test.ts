@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { consumerGroup, eventsKey } from '@meridian/queue/log-keys';
+import { startOwnRedis } from '@meridian/queue/test-redis';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 
@@ -26,18 +27,18 @@ afterEach(async () => {
   await fixture.close();
 }, 60_000);
 
-function startWorker(): ChildProcess {
+function startWorker({ urls } = fixture): ChildProcess {
   const env = {
     PATH: process.env.PATH,
     PORT: '0',
-    REDIS_URL: fixture.urls.redis,
-    DATABASE_URL: fixture.urls.postgres,
-    CLICKHOUSE_URL: fixture.urls.clickhouse,
+    REDIS_URL: urls.redis,
+    DATABASE_URL: urls.postgres,
+    CLICKHOUSE_URL: urls.clickhouse,
     EVENT_LOG_PARTITIONS: String(partitions),
     FLUSH_MAX_WAIT_MS: '50',
     RECLAIM_IDLE_MS: '1000',
   };
-  const worker = spawn('node', ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const worker = spawn('node', ['dist/bin/main.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   worker.stdout.resume();
   processes.add(worker);
   return worker;
@@ -139,3 +140,22 @@ test('workers that are replaced one after the other under load finish what they 
   );
   expect(consumers.flat()).toEqual([]);
 }, 240_000);
+
+// A process that does not end within 25 s gives up with code 1.
+test.each(['SIGKILL', 'SIGSTOP'] as const)(
+  'a worker that is told to stop after Redis got a %s ends in order',
+  async (signal) => {
+    const redis = await startOwnRedis();
+    const ownFixture = await createWorkerFixture({ redisUrl: redis.url });
+    const websiteId = await ownFixture.newWebsite();
+    const worker = startWorker(ownFixture);
+    const ids = await ownFixture.append({ websiteId });
+    await expect.poll(() => ownFixture.storedIds(), until).toEqual(ids);
+    redis.signal(signal);
+    await delay(1_000);
+    expect(await end(worker, 'SIGTERM')).toBe(0);
+    await ownFixture.close();
+    await redis.remove();
+  },
+  120_000,
+);

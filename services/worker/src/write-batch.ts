@@ -11,7 +11,11 @@ import { holdBatch } from './batch-lease.ts';
 import { retry } from './retry.ts';
 import { type BlockStore, storeBlock } from './store-block.ts';
 import { toEventRow, toSessionPropertyRows } from './to-event-row.ts';
+import { untilStopped } from './until-stopped.ts';
 import type { WebsiteGate } from './website-gate.ts';
+
+/** How long a stop waits for Redis to end a batch that is stored. */
+const commitGraceMs = 3_000;
 
 export type WriteBatchDeps = {
   consumer: Pick<LogConsumer, 'hold' | 'commit'>;
@@ -29,15 +33,17 @@ export type WriteBatchDeps = {
  * ends the batch last of all. Waits as long as it takes while a store is away. Rejects when the batch could not be ended.
  */
 export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch) => Promise<void> {
-  const { consumer, gate, logger } = deps;
+  const { consumer, gate, logger, stopSignal } = deps;
   return async (batch) => {
     const startedAt = performance.now();
     const lease = holdBatch(consumer, batch, deps.holdEveryMs);
-    const patiently = createPatience(logger, lease.lost, deps.stopSignal);
+    const patiently = createPatience(logger, lease.lost, stopSignal);
     try {
       const admitted = await patiently(() => gate.admit(batch.events));
       const deadLetters = await storeEvents(deps, batch, admitted, patiently);
-      const isOurs = await patiently(() => consumer.commit(batch, deadLetters));
+      const isOurs = await patiently(() =>
+        untilStopped(consumer.commit(batch, deadLetters), { stopSignal, graceMs: commitGraceMs }),
+      );
       const outcome = {
         events: batch.events.length,
         dropped: batch.events.length - admitted.length,
