@@ -9,6 +9,9 @@ import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase }
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
 
+/** Machines differ, and bundling is work. */
+const patienceMs = 180_000;
+
 /** What an image holds: the bundle of a service in a folder that knows nothing of the repository, and the packages it asks for. */
 const services = ['ingest', 'query', 'worker'] as const;
 const images = mkdtempSync(join(tmpdir(), 'meridian-images-'));
@@ -28,7 +31,7 @@ beforeAll(async () => {
     ADMIN_PASSWORD: 'a test password',
   };
   for (const service of services) await makeImage(service);
-});
+}, patienceMs);
 
 afterAll(async () => {
   for (const process of processes) process.kill('SIGTERM');
@@ -37,21 +40,25 @@ afterAll(async () => {
   rmSync(images, { recursive: true });
 });
 
-test('migrate of a bundle waits for a store that comes up later, and every service of a bundle gets ready', async () => {
-  const database = new URL(env.DATABASE_URL ?? '');
-  const { host } = database;
-  database.host = `127.0.0.1:${await freePort()}`;
-  const migration = startBundle('worker', 'migrate', { DATABASE_URL: database.href });
-  await vi.waitUntil(() => migration.output().includes('Postgres cannot be reached yet (ECONNREFUSED)'), 30_000);
-  const late = await forward(Number(database.port), host);
-  expect(await migration.exited, migration.output()).toBe(0);
-  late.close();
+test(
+  'migrate of a bundle waits for a store that comes up later, and every service of a bundle gets ready',
+  async () => {
+    const database = new URL(env.DATABASE_URL ?? '');
+    const { host } = database;
+    database.host = `127.0.0.1:${await freePort()}`;
+    const migration = startBundle('worker', 'migrate', { DATABASE_URL: database.href });
+    await vi.waitUntil(() => migration.output().includes('Postgres cannot be reached yet (ECONNREFUSED)'), 60_000);
+    const late = await forward(Number(database.port), host);
+    expect(await migration.exited, migration.output()).toBe(0);
+    late.close();
 
-  for (const service of services) {
-    const port = await freePort();
-    await untilReady(startBundle(service, 'main', { PORT: String(port) }), `http://127.0.0.1:${port}/readyz`);
-  }
-});
+    for (const service of services) {
+      const port = await freePort();
+      await untilReady(startBundle(service, 'main', { PORT: String(port) }), `http://127.0.0.1:${port}/readyz`);
+    }
+  },
+  patienceMs,
+);
 
 /** As deploy/Dockerfile does, but with the packages of the repository instead of npm's: tests need no network. */
 async function makeImage(service: string): Promise<void> {
