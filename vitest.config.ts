@@ -21,6 +21,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 }, // after the unit tests
           maxWorkers: 2,
           testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } }, // machines differ
           hookTimeout: 60_000,
         },
       },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { Placement } from './placement.ts';
 import { pendingEvent } from './test-events.ts';
-import { connectProducer } from './test-redis.ts';
+import { connectProducer, patience } from './test-redis.ts';
 import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
 
 const mint = createUuidV7Minter();
@@ -19,10 +19,13 @@ let redis: Redis;
 let clockMs = day;
 let log: EventLog;
 
+const newLog = (on: Redis): EventLog =>
+  createEventLog({ redis: on, partitions: 3, now: () => clockMs, appendMaxWaitMs: patience.appendMaxWaitMs });
+
 beforeAll(async () => {
   database = await createRedisDatabase();
-  redis = await connectProducer(database.url);
-  log = createEventLog({ redis, partitions: 3, now: () => clockMs });
+  redis = await connectProducer(database.url, patience.commandTimeout);
+  log = newLog(redis);
 });
 afterAll(async () => {
   redis.disconnect();
@@ -148,8 +151,8 @@ describe('the events of one request', () => {
 
   test('50 first events of a session at two collectors at once get one visit', async () => {
     const session = randomUUID();
-    const second = await connectProducer(database.url);
-    const logs = [log, createEventLog({ redis: second, partitions: 3, now: () => clockMs })];
+    const second = await connectProducer(database.url, patience.commandTimeout);
+    const logs = [log, newLog(second)];
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, i) => logs[i % 2]?.append({ placements: [placement(session, '10:00:00')] })),
     );

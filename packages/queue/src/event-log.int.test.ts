@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type CollectedEvent, decodeEvents } from './collected-event.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { eventsKey } from './log-keys.ts';
 import type { Append, Placement } from './placement.ts';
 import { pendingEvent } from './test-events.ts';
-import { connectProducer, type OwnRedis, startOwnRedis } from './test-redis.ts';
+import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
 import { createUuidV7Minter } from './uuid-v7.ts';
 
 const mint = createUuidV7Minter();
@@ -44,8 +44,8 @@ describe('the event log', () => {
 
   beforeAll(async () => {
     database = await createRedisDatabase();
-    redis = await connectProducer(database.url);
-    log = createEventLog({ redis, partitions });
+    redis = await connectProducer(database.url, patience.commandTimeout);
+    log = createEventLog({ redis, partitions, appendMaxWaitMs: patience.appendMaxWaitMs });
   });
   beforeEach(() => redis.flushdb());
   afterAll(async () => {
@@ -170,7 +170,7 @@ describe('an append is rejected, and nothing of it is stored,', () => {
   let log: EventLog;
 
   beforeAll(async () => {
-    server = await startOwnRedis({ appendfsync: 'always' });
+    server = await startOwnRedis();
     redis = await connectProducer(server.url);
     log = createEventLog({ redis, partitions });
   });
@@ -179,13 +179,17 @@ describe('an append is rejected, and nothing of it is stored,', () => {
     await server.remove();
   });
 
+  /** Appends one event, when Redis is there again; gives its id. */
   const untilAppended = async (): Promise<string> => {
-    for (;;) {
-      const one = placement();
-      const result = await log.append({ placements: [one] }).catch(() => null);
-      if (result) return one.event.eventId;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    let one = placement();
+    await vi.waitFor(
+      async () => {
+        one = placement();
+        await log.append({ placements: [one] });
+      },
+      { timeout: 30_000, interval: 20 },
+    );
+    return one.event.eventId;
   };
 
   test('while Redis is full; what was there stays', async () => {

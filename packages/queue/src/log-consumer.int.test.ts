@@ -9,7 +9,7 @@ import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf } f
 import { getLogMark, isConsumedUpTo } from './log-marks.ts';
 import type { Placement } from './placement.ts';
 import { pendingEvent } from './test-events.ts';
-import { connectProducer, connectWorker, startOwnRedis } from './test-redis.ts';
+import { connectProducer, connectWorker, patience, startOwnRedis } from './test-redis.ts';
 import { createUuidV7Minter } from './uuid-v7.ts';
 
 const mint = createUuidV7Minter();
@@ -35,9 +35,9 @@ afterEach(async () => {
 
 async function connect(redisUrl: string): Promise<void> {
   url = redisUrl;
-  redis = await connectProducer(url);
+  redis = await connectProducer(url, patience.commandTimeout);
   ends.push(() => redis.disconnect());
-  log = createEventLog({ redis, partitions });
+  log = createEventLog({ redis, partitions, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
 
 async function consumer(name: string = randomUUID()): Promise<LogConsumer> {

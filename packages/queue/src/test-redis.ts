@@ -7,6 +7,9 @@ import { choosePort } from '@meridian/embedded/ports';
 import { resolveRedisExecutable } from '@meridian/embedded/redis-executable';
 import { Redis } from 'ioredis';
 
+/** For event logs in tests that are not about slowness: more patient than a collector, since the machine may be busy. */
+export const patience = { commandTimeout: 31_000, appendMaxWaitMs: 30_000 };
+
 /** A connection as a collector has it: fails fast and never sends a command again. */
 export async function connectProducer(url: string, commandTimeout = 1_000): Promise<Redis> {
   const redis = new Redis(url, {
@@ -40,17 +43,28 @@ export type OwnRedis = {
   remove(): Promise<void>;
 };
 
-export async function startOwnRedis(settings: Record<string, string> = {}): Promise<OwnRedis> {
+/**
+ * Writes every answered command to disk first, as ours is set up. Trap: with `everysec` Redis keeps what it has answered in memory for
+ * up to two seconds while the disk is slow, and a kill loses it.
+ */
+export async function startOwnRedis(): Promise<OwnRedis> {
   const executable = await resolveRedisExecutable(() => {});
   const directory = await mkdtemp(join(tmpdir(), 'meridian-redis-'));
   const port = await choosePort(undefined);
-  const all = { port: String(port), bind: '127.0.0.1', dir: directory, appendonly: 'yes', save: '', ...settings };
+  const settings = {
+    port: String(port),
+    bind: '127.0.0.1',
+    dir: directory,
+    appendonly: 'yes',
+    appendfsync: 'always',
+    save: '',
+  };
   let server: ChildProcess;
 
   async function start(): Promise<void> {
     server = spawn(
       executable,
-      Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]),
+      Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
       { stdio: 'ignore' },
     );
     const redis = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null });

@@ -5,7 +5,7 @@ import { createWorkerFixture, type WorkerFixture } from './worker-fixture.ts';
 let server: OwnRedis;
 let fixture: WorkerFixture;
 beforeEach(async () => {
-  server = await startOwnRedis({ appendfsync: 'always' });
+  server = await startOwnRedis();
   fixture = await createWorkerFixture({ redisUrl: server.url });
 });
 afterEach(async () => {

@@ -1,9 +1,9 @@
 import { createJobs } from '@meridian/queue/jobs';
+import { connectWorker } from '@meridian/queue/test-redis';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { routeLifeMs } from './website-gate.ts';
-import { createWorkerFixture, mint, type WorkerFixture } from './worker-fixture.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createWorkerFixture, mint, partitions, type WorkerFixture } from './worker-fixture.ts';
 
 let fixture: WorkerFixture;
 let jobs: ReturnType<typeof createJobs>;
@@ -68,7 +68,10 @@ test('a batch that was judged before the deletion and is stored long after it is
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
+  const redis = await connectWorker(fixture.urls.redis);
+  const looksAtLog = vi.spyOn(redis, 'xrange'); // the purge waits for the batch, and looks again and again
   const worker = fixture.newWorker({
+    redis,
     warehouse: {
       ...warehouse,
       async insertEvents(rows, token) {
@@ -87,10 +90,13 @@ test('a batch that was judged before the deletion and is stored long after it is
   void worker.run();
   await expect.poll(() => order, until).toContain('judged');
   await deleteAndOrder(websiteId);
-  setTimeout(release, 2 * routeLifeMs);
+  await expect.poll(() => looksAtLog.mock.calls.length, until).toBeGreaterThan(2 * partitions);
+  release();
   await untilPurged(websiteId);
   expect(order).toEqual(['judged', 'stored', 'removed']);
   expect(await rowsEverywhere(websiteId)).toBe(0);
+  await worker.stop();
+  redis.disconnect();
   await warehouse.close();
 });
 

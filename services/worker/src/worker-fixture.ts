@@ -5,7 +5,7 @@ import type { PendingEvent } from '@meridian/queue/collected-event';
 import { createEventLog } from '@meridian/queue/event-log';
 import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
 import { pendingEvent } from '@meridian/queue/test-events';
-import { connectProducer } from '@meridian/queue/test-redis';
+import { connectProducer, patience } from '@meridian/queue/test-redis';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { createLogger } from '@meridian/runtime/logger';
@@ -37,9 +37,8 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
   proxied.host = `127.0.0.1:${proxy.port}`;
   await createWarehouse(clickhouse.url).migrate();
 
-  // More patient than a collector: these tests are not about slow machines.
-  const redis = await connectProducer(redisDatabase.url, 31_000);
-  const log = createEventLog({ redis, partitions, appendMaxWaitMs: 30_000 });
+  const redis = await connectProducer(redisDatabase.url, patience.commandTimeout);
+  const log = createEventLog({ redis, partitions, appendMaxWaitMs: patience.appendMaxWaitMs });
   const owner = await registry.newUser();
   const ends: (() => Promise<void> | void)[] = [];
   const perPartition = <Value>(ask: (partition: number) => Promise<Value>): Promise<Value[]> =>
@@ -62,7 +61,7 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
   }
 
   /** A worker in this process on connections of its own, not yet running. */
-  function newWorker(changes: Partial<Pick<WorkerDeps, 'registry' | 'warehouse'>> = {}): Worker {
+  function newWorker(changes: Partial<Pick<WorkerDeps, 'redis' | 'registry' | 'warehouse'>> = {}): Worker {
     const connect = () => connectRedis(redisDatabase.url, { role: 'worker', logger: silent });
     const connections = { redis: connect(), reader: connect(), subscriber: connect() };
     const warehouse = createWarehouse(proxied.href);
