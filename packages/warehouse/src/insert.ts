@@ -83,7 +83,7 @@ async function insertBlock<Row>(
 
 function* encoded<Row>(rows: readonly Row[], toValues: (row: Row) => unknown[]) {
   for (let start = 0; start < rows.length; start += ROWS_PER_CHUNK) {
-    const chunk = rows.slice(start, start + ROWS_PER_CHUNK);
-    yield `${chunk.map((row) => JSON.stringify(toValues(row))).join('\n')}\n`;
+    const chunk = rows.slice(start, start + ROWS_PER_CHUNK).map(toValues);
+    yield `${JSON.stringify(chunk).slice(1, -1)}\n`; // rows are parted by commas then; one call costs less than one for each row
   }
 }
