@@ -63,11 +63,11 @@ export function createWorker(deps: WorkerDeps): Worker {
     consumer,
     gate,
     warehouse,
-    holdEveryMs: config.RECLAIM_IDLE_MS / 4,
     logger,
     stopSignal: stopping.signal,
   });
   const limits = { eventsMax: config.FLUSH_MAX_ROWS, maxWaitMs: config.FLUSH_MAX_WAIT_MS };
+  const holdEveryMs = config.RECLAIM_IDLE_MS / 4;
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
@@ -79,7 +79,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     const jobWorker = createJobWorker(redisUrl, handlers, createJobErrorLog(logger));
     const endSweep = startRemovalSweep({ registry, jobs, region: config.REGION, logger });
     try {
-      await runEventLane({ consumer, writeBatch, limits, logger }, stopping.signal);
+      await runEventLane({ consumer, writeBatch, limits, holdEveryMs, logger }, stopping.signal);
     } finally {
       endSweep();
       await Promise.all([jobWorker.close(), jobs.close()]);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogBatch } from '@meridian/queue/log-batch';
 import type { LogConsumer } from '@meridian/queue/log-consumer';
 import type { Logger } from '@meridian/runtime/logger';
-import { BatchLostError } from './batch-lease.ts';
+import { BatchLostError, holdBatch } from './batch-lease.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const pauseAfterErrorMs = 1_000;
@@ -10,38 +10,60 @@ const pauseAfterErrorMs = 1_000;
 const stopGraceMs = 1_500;
 
 export type EventLaneDeps = {
-  consumer: Pick<LogConsumer, 'next' | 'leave'>;
-  writeBatch: (batch: LogBatch) => Promise<void>;
+  consumer: Pick<LogConsumer, 'next' | 'hold' | 'leave'>;
+  /** `lost`: aborted when the batch went to another worker. */
+  writeBatch: (batch: LogBatch, lost: AbortSignal) => Promise<void>;
   limits: { eventsMax: number; maxWaitMs: number };
+  /** How often a batch is held from when it was read until it is written. */
+  holdEveryMs: number;
   logger: Logger;
 };
 
 /**
- * Writes one batch after the other until the signal is aborted; the batch in hand is finished first, unless a store is away: then
- * another worker finishes it, as it does with what Redis handed out too late. Rejects when a batch can be neither stored nor set aside: going on would skip it.
+ * Writes one batch after the other until the signal is aborted; what was read is finished first, unless a store is away: then
+ * another worker finishes it, as it does with what Redis handed out too late. Behind a full batch more is waiting: the next one is
+ * read while it is stored. Rejects when a batch can be neither stored nor set aside: going on would skip it.
  */
 export async function runEventLane(
-  { consumer, writeBatch, limits, logger }: EventLaneDeps,
+  { consumer, writeBatch, limits, holdEveryMs, logger }: EventLaneDeps,
   stopSignal: AbortSignal,
 ): Promise<void> {
   const untilGivenUp = <Value>(outcome: Promise<Value>): Promise<Value> =>
     untilStopped(outcome, { stopSignal, graceMs: limits.maxWaitMs + stopGraceMs });
-  while (!stopSignal.aborted) {
-    const batch = await untilGivenUp(consumer.next(limits)).catch((err: unknown) => {
-      logger.warn({ err }, 'event log cannot be read');
-      return 'failed' as const;
-    });
-    if (batch === 'failed') await delay(pauseAfterErrorMs, undefined, { signal: stopSignal }).catch(() => {});
-    else if (batch) await write(batch);
-  }
-  await untilGivenUp(consumer.leave()).catch((err: unknown) => logger.warn({ err }, 'event log was not left in order'));
 
-  async function write(batch: LogBatch): Promise<void> {
+  async function read(): Promise<HeldBatch | null> {
     try {
-      await writeBatch(batch);
+      const batch = await untilGivenUp(consumer.next(limits));
+      return batch && { batch, ...holdBatch(consumer, batch, holdEveryMs) };
+    } catch (err) {
+      logger.warn({ err }, 'event log cannot be read');
+      await delay(pauseAfterErrorMs, undefined, { signal: stopSignal }).catch(() => {});
+      return null;
+    }
+  }
+
+  async function write({ batch, lost, end }: HeldBatch): Promise<void> {
+    try {
+      await writeBatch(batch, lost);
     } catch (error) {
       if (error instanceof BatchLostError) logger.warn({ events: batch.events.length }, error.message);
       else if (!stopSignal.aborted) throw error;
+    } finally {
+      end();
     }
   }
+
+  let upcoming: Promise<HeldBatch | null> | null = null;
+  try {
+    while (upcoming || !stopSignal.aborted) {
+      const held: HeldBatch | null = await (upcoming ?? read());
+      upcoming = held && held.batch.events.length >= limits.eventsMax && !stopSignal.aborted ? read() : null;
+      if (held) await write(held);
+    }
+  } finally {
+    void upcoming?.then((held) => held?.end());
+  }
+  await untilGivenUp(consumer.leave()).catch((err: unknown) => logger.warn({ err }, 'event log was not left in order'));
 }
+
+type HeldBatch = { batch: LogBatch } & ReturnType<typeof holdBatch>;

@@ -35,6 +35,7 @@ function startWorker({ urls } = fixture): ChildProcess {
     DATABASE_URL: urls.postgres,
     CLICKHOUSE_URL: urls.clickhouse,
     EVENT_LOG_PARTITIONS: String(partitions),
+    FLUSH_MAX_ROWS: '20', // full batches, so that the next one is read ahead
     FLUSH_MAX_WAIT_MS: '50',
     RECLAIM_IDLE_MS: '1000',
   };

@@ -7,7 +7,6 @@ import type { Logger } from '@meridian/runtime/logger';
 import type { EventRow, SessionPropertyRow } from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
-import { holdBatch } from './batch-lease.ts';
 import { retry } from './retry.ts';
 import { type BlockStore, storeBlock } from './store-block.ts';
 import { toEventRow, toSessionPropertyRows } from './to-event-row.ts';
@@ -18,11 +17,9 @@ import type { WebsiteGate } from './website-gate.ts';
 const commitGraceMs = 3_000;
 
 export type WriteBatchDeps = {
-  consumer: Pick<LogConsumer, 'hold' | 'commit'>;
+  consumer: Pick<LogConsumer, 'commit'>;
   gate: Pick<WebsiteGate, 'admit'>;
   warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds'>;
-  /** How often a batch is held while it is worked on. */
-  holdEveryMs: number;
   logger: Logger;
   /** The worker stops: waiting ends. What is not stored by then is stored by another worker. */
   stopSignal: AbortSignal;
@@ -30,33 +27,29 @@ export type WriteBatchDeps = {
 
 /**
  * Brings one batch of the event log into the warehouse, every event once: keeps out what must not be stored, stores the rest, and
- * ends the batch last of all. Waits as long as it takes while a store is away. Rejects when the batch could not be ended.
+ * ends the batch last of all. Waits as long as it takes while a store is away. Rejects when the batch could not be ended, and with the
+ * reason of `lost` when it went to another worker.
  */
-export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch) => Promise<void> {
+export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: AbortSignal) => Promise<void> {
   const { consumer, gate, logger, stopSignal } = deps;
-  return async (batch) => {
+  return async (batch, lost) => {
     const startedAt = performance.now();
-    const lease = holdBatch(consumer, batch, deps.holdEveryMs);
-    const patiently = createPatience(logger, lease.lost, stopSignal);
-    try {
-      const admitted = await patiently(() => gate.admit(batch.events));
-      const deadLetters = await storeEvents(deps, batch, admitted, patiently);
-      const isOurs = await patiently(() =>
-        untilStopped(consumer.commit(batch, deadLetters), { stopSignal, graceMs: commitGraceMs }),
-      );
-      const outcome = {
-        events: batch.events.length,
-        dropped: batch.events.length - admitted.length,
-        deadLetters: deadLetters.length + batch.unreadable.length,
-        mayBeStored: batch.mayBeStored,
-        durationMs: Math.round(performance.now() - startedAt),
-      };
-      if (!isOurs) logger.warn(outcome, 'batch was stored, and is ended by another worker');
-      else if (outcome.deadLetters > 0) logger.error(outcome, 'batch written, with dead letters');
-      else logger.debug(outcome, 'batch written');
-    } finally {
-      lease.end();
-    }
+    const patiently = createPatience(logger, lost, stopSignal);
+    const admitted = await patiently(() => gate.admit(batch.events));
+    const deadLetters = await storeEvents(deps, batch, admitted, patiently);
+    const isOurs = await patiently(() =>
+      untilStopped(consumer.commit(batch, deadLetters), { stopSignal, graceMs: commitGraceMs }),
+    );
+    const outcome = {
+      events: batch.events.length,
+      dropped: batch.events.length - admitted.length,
+      deadLetters: deadLetters.length + batch.unreadable.length,
+      mayBeStored: batch.mayBeStored,
+      durationMs: Math.round(performance.now() - startedAt),
+    };
+    if (!isOurs) logger.warn(outcome, 'batch was stored, and is ended by another worker');
+    else if (outcome.deadLetters > 0) logger.error(outcome, 'batch written, with dead letters');
+    else logger.debug(outcome, 'batch written');
   };
 }
 
