@@ -1,7 +1,7 @@
 import type { ErrorCode, FieldErrors } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/placement';
+import { normalizeAddress } from '@meridian/runtime/http/address';
 import type { CacheToken, TokenSeed } from './cache-token.ts';
-import { normalizeAddress } from './client/address.ts';
 import type { ClientProfile } from './client/client-profile.ts';
 import type { Place } from './client/geo.ts';
 import { type EventFault, isFault, type ParsedEvent, parseEvent } from './event/parse-event.ts';

@@ -1,27 +1,7 @@
 import { appSecret, port } from '@meridian/runtime/config';
+import { addressList, ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
-import { createAddressList } from './client/address-list.ts';
 import { botFilters } from './client/crawlers.ts';
-
-/** Addresses and CIDR ranges, separated by commas. */
-const addressList = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== ''),
-  )
-  .superRefine((entries, context) => {
-    for (const entry of entries) {
-      try {
-        createAddressList([entry]);
-      } catch {
-        context.addIssue({ code: 'custom', message: `"${entry}" is no address and no CIDR range` });
-      }
-    }
-  });
 
 /** What collection needs to know, wherever it runs. */
 export const CollectSettings = z.object({
@@ -30,10 +10,7 @@ export const CollectSettings = z.object({
     .string()
     .regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes')
     .default('us'),
-  /** Peers whose forwarding headers are believed. */
-  TRUSTED_PROXIES: addressList,
-  /** The header in which a trusted proxy tells the client's address, instead of X-Forwarded-For and Forwarded. */
-  CLIENT_IP_HEADER: z.string().optional(),
+  ...ProxySettings.shape,
   BOT_FILTER: z.enum(botFilters).default('crawlers'),
   /** Visitors whose events are dropped. */
   IGNORE_IP: addressList,

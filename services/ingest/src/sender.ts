@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { ClientAddress } from '@meridian/runtime/http/client-address';
 import type { CacheTokens } from './cache-token.ts';
 import { cdnPlace } from './client/cdn-place.ts';
-import type { ClientAddress } from './client/client-address.ts';
 import { toUserAgent } from './client/client-profile.ts';
 import type { Sender } from './collect.ts';
 

@@ -1,5 +1,5 @@
 import type { WebsiteRoute } from '@meridian/registry/rows';
-import { Lru } from './lru.ts';
+import { Lru } from '@meridian/runtime/lru';
 
 /** A website that takes events. */
 export type KnownWebsite = { region: string };

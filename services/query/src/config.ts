@@ -1,4 +1,5 @@
 import { appSecret, port } from '@meridian/runtime/config';
+import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
 
 /** The environment of a query API that runs as its own process. */
@@ -13,6 +14,7 @@ export const QueryEnvironment = z.object({
     .string()
     .regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes')
     .default('us'),
+  ...ProxySettings.shape,
   /** `cloud` knows API keys only: no logins, no user management, nothing under /api. */
   MODE: z.enum(['self-hosted', 'cloud']).default('self-hosted'),
   /** The account that the first start creates on self-hosted; its password is generated and shown once when not given. */

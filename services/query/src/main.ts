@@ -36,7 +36,8 @@ runProcess({ logger }, async (life) => {
     const { generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion: region });
     if (generatedPassword !== undefined) console.log(`Administrator: ${username} / ${generatedPassword}`);
   }
-  const config = { region, mode, appSecret };
+  const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader } = env;
+  const config = { region, mode, appSecret, trustedProxies, clientIpHeader };
   const listener = createQueryListener({ registry, warehouse, redis, jobs, config, logger, now: () => new Date() });
   const server = await listen(listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
   life.onStop('http', () => server.close(stopGraceMs));

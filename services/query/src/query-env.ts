@@ -14,6 +14,10 @@ export type QueryConfig = {
   mode: 'self-hosted' | 'cloud';
   /** Signs session tokens; at least 32 bytes. */
   appSecret: string;
+  /** Addresses and CIDR ranges of peers whose forwarding headers are believed. */
+  trustedProxies: readonly string[];
+  /** The header in which such a peer tells the client's address, instead of X-Forwarded-For and Forwarded. */
+  clientIpHeader: string | undefined;
 };
 
 /** Everything the query API works with. One constructor per process makes it. */

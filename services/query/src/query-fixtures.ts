@@ -10,9 +10,17 @@ import { createQueryApp } from './create-query-app.ts';
 import type { QueryConfig, QueryDeps } from './query-env.ts';
 
 type Store = { url: string; drop(): Promise<void> };
+const testConfig: QueryConfig = {
+  region: 'us',
+  mode: 'self-hosted',
+  appSecret: 'a secret of at least thirty-two bytes',
+  trustedProxies: [],
+  clientIpHeader: undefined,
+};
+
 type TestStores = { postgres: Store; redis: Store; clickhouseUrl: string };
 
-/** One request: `token` is sent as bearer, `raw` instead of `body` as JSON, `address` is the client's. */
+/** One request: `token` is sent as bearer, `raw` instead of `body` as JSON, `address` is the peer's. */
 export type Call = {
   token?: string | undefined;
   body?: unknown;
@@ -63,7 +71,7 @@ async function connectDeps(
     warehouse: createWarehouse(stores.clickhouseUrl),
     redis,
     jobs: createJobs(stores.redis.url),
-    config: { region: 'us', mode: 'self-hosted', appSecret: 'a secret of at least thirty-two bytes', ...config },
+    config: { ...testConfig, ...config },
     logger,
     now,
   };
@@ -77,7 +85,7 @@ function createClient(app: ReturnType<typeof createQueryApp>, prefix: string) {
       ...(sent !== null && { 'content-type': 'application/json' }),
       ...headers,
     };
-    const connection = { incoming: { socket: { remoteAddress: address } } };
+    const connection = { incoming: { socket: { remoteAddress: address }, headers: allHeaders } };
     const answer = await app.request(prefix + path, { method, headers: allHeaders, body: sent }, connection);
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };

@@ -71,7 +71,13 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
     warehouse,
     redis: limits,
     jobs,
-    config: { region: settings.REGION, mode: settings.MODE, appSecret: settings.APP_SECRET },
+    config: {
+      region: settings.REGION,
+      mode: settings.MODE,
+      appSecret: settings.APP_SECRET,
+      trustedProxies: settings.TRUSTED_PROXIES,
+      clientIpHeader: settings.CLIENT_IP_HEADER,
+    },
     logger,
     now: () => new Date(),
   });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { Lru } from '@meridian/runtime/lru';
 import { Reader, type Response } from 'mmdb-lib';
-import { Lru } from '../lru.ts';
 
 /** Where an address is as far as the file tells; '' = unknown. */
 export type Place = {

@@ -1,7 +1,9 @@
+import { createClientAddresses } from '@meridian/runtime/http/client-address';
 import type { Context } from 'hono';
-import type { QueryEnv } from '../query-env.ts';
+import type { QueryConfig, QueryEnv } from '../query-env.ts';
 
-/** The address of the connection; '' outside a server. */
-export function clientAddress(c: Context<QueryEnv>): string {
-  return c.env?.incoming?.socket.remoteAddress ?? '';
+/** Tells a request's client by its address (docs/semantics.md "Client address"); '' outside a server. */
+export function createClientAddress(config: QueryConfig): (c: Context<QueryEnv>) => string {
+  const addressOf = createClientAddresses(config);
+  return (c) => (c.env?.incoming ? addressOf(c.env.incoming).address : '');
 }

@@ -4,11 +4,13 @@ import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApi } from '../query-fixtures.ts';
 
+const trustedProxy = '10.0.0.1';
 let api: Awaited<ReturnType<typeof createTestApi>>;
 
 beforeAll(async () => {
   const [postgres, redis] = await Promise.all([createPostgresDatabase(), createRedisDatabase()]);
-  api = await createTestApi({ postgres, redis, clickhouseUrl: process.env.TEST_CLICKHOUSE_URL ?? '' });
+  const stores = { postgres, redis, clickhouseUrl: process.env.TEST_CLICKHOUSE_URL ?? '' };
+  api = await createTestApi(stores, { trustedProxies: [trustedProxy] });
 });
 afterAll(() => api.close());
 
@@ -62,6 +64,24 @@ describe('login', () => {
     for (let i = 0; i < 10; i++) await from('203.0.113.7', 'wrong');
     expect((await from('203.0.113.7', password)).status).toBe(429);
     expect((await from('203.0.113.8', password)).status).toBe(200);
+  });
+
+  test('behind a trusted proxy clients do not lock each other out; a header of anybody else changes nothing', async () => {
+    const { username, password } = await api.newAccount();
+    const from = (peer: string, forwarded: string, guess: string) =>
+      api.call('POST', '/auth/login', {
+        body: { username, password: guess },
+        address: peer,
+        headers: { 'x-forwarded-for': forwarded },
+      });
+    for (let i = 0; i < 10; i++) await from(trustedProxy, '203.0.113.7', 'wrong');
+    expect((await from(trustedProxy, `192.0.2.1, 203.0.113.7`, password)).status).toBe(429);
+    expect((await from(trustedProxy, '203.0.113.8', password)).status).toBe(200);
+
+    for (let i = 0; i < 10; i++) await from('198.51.100.9', `192.0.2.${i}`, 'wrong');
+    expect((await from('198.51.100.9', '192.0.2.10', password)).status).toBe(429);
+    expect((await from('198.51.100.9', '203.0.113.8', password)).status).toBe(429);
+    expect((await from(trustedProxy, '203.0.113.8', password)).status).toBe(200);
   });
 
   test('of 30 guesses in parallel 10 are looked at', async () => {

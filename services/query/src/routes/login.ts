@@ -2,7 +2,7 @@ import { type LoginAnswer, LoginBody } from '@meridian/contract/accounts';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toProfile } from '../answers/user-record.ts';
-import { clientAddress } from '../auth/client-address.ts';
+import { createClientAddress } from '../auth/client-address.ts';
 import { provePassword } from '../auth/prove-password.ts';
 import { createSessionTokens } from '../auth/session-token.ts';
 import { readJson } from '../http/read-json.ts';
@@ -15,6 +15,7 @@ export function loginRoutes(deps: QueryDeps): Hono<QueryEnv> {
     return routes.all('/auth/*', () => {
       throw new ApiError('not-found', 'Not found');
     });
+  const clientAddress = createClientAddress(deps.config);
   const tokens = createSessionTokens(deps.config.appSecret);
   return routes.post('/auth/login', async (c) => {
     const body = await readJson(c, LoginBody);

@@ -2,7 +2,7 @@ import { ChangePasswordBody, type MeAnswer, type UserRecord } from '@meridian/co
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
-import { clientAddress } from '../auth/client-address.ts';
+import { createClientAddress } from '../auth/client-address.ts';
 import { hashPassword } from '../auth/passwords.ts';
 import { provePassword } from '../auth/prove-password.ts';
 import { requireSession } from '../auth/require.ts';
@@ -12,6 +12,7 @@ import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
 
 /** GET /me: who the credential is. POST /me/password: a new password, which ends all sessions of the caller. */
 export function meRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  const clientAddress = createClientAddress(deps.config);
   return new Hono<QueryEnv>()
     .get('/me', (c) => c.json(toMeAnswer(c.get('caller')) satisfies MeAnswer))
     .post('/me/password', requireSession, async (c) => {
