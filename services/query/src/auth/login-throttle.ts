@@ -1,53 +1,100 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '@meridian/runtime/http/api-error';
+import type { Logger } from '@meridian/runtime/logger';
 import type { Redis } from 'ioredis';
 
-const triesMax = 10;
+const failuresMax = 10;
 const windowMs = 15 * 60_000;
+/** A try is over in moments; one whose process died gives its slot back after this time. */
+const tryMaxMs = 60_000;
+const waitMaxMs = 10_000;
+const pauseMinMs = 20;
+const pauseMaxMs = 250;
 
 /**
- * Counts one try, unless all are used up. The first try opens the window, the last one begins the wait. Counting before
- * the password is looked at bounds guesses sent in parallel too. Returns the ms to wait; 0 = go on.
+ * Takes one of ten slots. Failures hold theirs for the window, tries that go on until they end: so of guesses sent in
+ * parallel no more are looked at than of guesses sent one by one. Returns 0 = go on, -1 = free slots are in use for the
+ * moment, else the ms until the failures are forgotten.
  */
-const takeScript = `
-local used = tonumber(redis.call('GET', KEYS[1]) or '0')
-if used >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end
-used = redis.call('INCR', KEYS[1])
-if used == 1 or used == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+const beginScript = `
+local failures = tonumber(redis.call('GET', KEYS[1]) or '0')
+if failures >= tonumber(ARGV[1]) then return math.max(1, redis.call('PTTL', KEYS[1])) end
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', nowMs)
+if failures + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then return -1 end
+redis.call('ZADD', KEYS[2], nowMs + ARGV[2], ARGV[3])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 0`;
 
-export type LoginThrottle = {
-  /**
-   * Counts a try to prove a password.
-   * @throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes; 503 when tries cannot be counted
-   */
-  take(username: string, address: string): Promise<void>;
-  /** The password was right: earlier failures no longer count. */
-  forget(username: string, address: string): Promise<void>;
-};
+/** Gives the slot back. The first failure opens the window, the last one begins the wait; a success forgets them all. */
+const endScript = `
+redis.call('ZREM', KEYS[2], ARGV[3])
+if ARGV[4] == 'right' then redis.call('DEL', KEYS[1]) end
+if ARGV[4] ~= 'wrong' then return end
+local failures = redis.call('INCR', KEYS[1])
+if failures == 1 or failures == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
-/** Failed logins per user name and client address (docs/semantics.md "Logins"), counted in Redis for all processes. */
-export function createLoginThrottle(redis: Redis): LoginThrottle {
-  return {
-    async take(username, address) {
-      const waitMs = await redis.eval(takeScript, 1, keyOf(username, address), triesMax, windowMs).catch((cause) => {
+/** `unknown`: the password could not be checked. */
+type Outcome = 'right' | 'wrong' | 'unknown';
+
+/** Guards a check of a password; null from the check is a failure. */
+export type LoginThrottle = <Proved>(
+  claim: { username: string; address: string },
+  check: () => Promise<Proved | null>,
+) => Promise<Proved | null>;
+
+/**
+ * Failed logins per user name and client address (docs/semantics.md "Logins"), counted in Redis for all processes. The
+ * throttle throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, and when 10 tries that go on do not end
+ * within 10 s; 503 when tries cannot be counted.
+ */
+export function createLoginThrottle({ redis, logger }: { redis: Redis; logger: Logger }): LoginThrottle {
+  async function begin(keys: [string, string], tryId: string): Promise<void> {
+    const deadlineMs = performance.now() + waitMaxMs;
+    for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+      const waitMs = await redis.eval(beginScript, 2, ...keys, failuresMax, tryMaxMs, tryId).catch((cause) => {
         throw new ApiError('service-unavailable', 'Passwords cannot be checked at the moment.', { cause });
       });
-      if (typeof waitMs !== 'number' || waitMs <= 0) return;
-      const headers = { 'retry-after': String(Math.ceil(waitMs / 1000)) };
-      throw new ApiError('rate-limited', 'Too many failed logins. Try again later.', { headers });
-    },
-    async forget(username, address) {
-      await redis.del(keyOf(username, address));
-    },
+      if (waitMs === 0) return;
+      if (waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
+      if (performance.now() > deadlineMs) throw tooMany('Too many logins at once. Try again later.', waitMaxMs);
+      await pause(pauseMs);
+    }
+  }
+
+  /** Where this fails the slot stays taken for a while, so the limit holds. */
+  async function end(keys: [string, string], tryId: string, outcome: Outcome): Promise<void> {
+    await redis
+      .eval(endScript, 2, ...keys, failuresMax, windowMs, tryId, outcome)
+      .catch((err: unknown) => logger.warn({ err, outcome }, 'outcome of a login not counted'));
+  }
+
+  return async ({ username, address }, check) => {
+    const keys = keysOf(username, address);
+    const tryId = randomUUID();
+    await begin(keys, tryId);
+    let outcome: Outcome = 'unknown';
+    try {
+      const proved = await check();
+      outcome = proved === null ? 'wrong' : 'right';
+      return proved;
+    } finally {
+      await end(keys, tryId, outcome);
+    }
   };
 }
 
-/** Neither the name nor the address is kept. */
-function keyOf(username: string, address: string): string {
+function tooMany(message: string, waitMs: number): ApiError {
+  return new ApiError('rate-limited', message, { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } });
+}
+
+/** Of the failures and of the tries that go on. Neither the name nor the address is kept. */
+function keysOf(username: string, address: string): [string, string] {
   const name = username.normalize('NFC').toLowerCase();
   const hash = createHash('sha256')
     .update(JSON.stringify([name, address]))
     .digest('base64url');
-  return `login-tries:{${hash}}`;
+  return [`login-failures:{${hash}}`, `login-running:{${hash}}`];
 }

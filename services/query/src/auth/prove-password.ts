@@ -18,10 +18,8 @@ export async function provePassword(
   { registry, redis, logger }: Pick<QueryDeps, 'registry' | 'redis' | 'logger'>,
   { username, password, address }: PasswordClaim,
 ) {
-  const throttle = createLoginThrottle(redis);
-  await throttle.take(username, address);
-  const user = await registry.findUserByUsername(username);
-  if (!(await verifyPassword(user?.passwordHash, password))) return null;
-  await throttle.forget(username, address).catch((err: unknown) => logger.warn({ err }, 'login tries not forgotten'));
-  return user;
+  return createLoginThrottle({ redis, logger })({ username, address }, async () => {
+    const user = await registry.findUserByUsername(username);
+    return (await verifyPassword(user?.passwordHash, password)) ? user : null;
+  });
 }

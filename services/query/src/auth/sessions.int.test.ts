@@ -3,6 +3,7 @@ import { LoginAnswer, Profile, UserRecord } from '@meridian/contract/accounts';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApi } from '../query-fixtures.ts';
+import { provePassword } from './prove-password.ts';
 
 const trustedProxy = '10.0.0.1';
 let api: Awaited<ReturnType<typeof createTestApi>>;
@@ -84,11 +85,26 @@ describe('login', () => {
     expect((await from(trustedProxy, '203.0.113.8', password)).status).toBe(200);
   });
 
-  test('of 30 guesses in parallel 10 are looked at', async () => {
+  test('of 50 guesses in parallel 10 are looked at, the others are refused', async () => {
     const { username } = await api.newAccount();
-    const answers = await Promise.all(Array.from({ length: 30 }, () => login(username, 'wrong')));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => login(username, 'wrong')));
     expect(answers.filter((answer) => answer.status === 401)).toHaveLength(10);
-    expect(answers.filter((answer) => answer.status === 429)).toHaveLength(20);
+    expect(answers.filter((answer) => answer.status === 429)).toHaveLength(40);
+  });
+
+  test('50 logins in parallel with the right password all succeed, also after 9 failures', async () => {
+    const { username, password } = await api.newAccount();
+    for (let i = 0; i < 9; i++) await login(username, 'wrong');
+    const answers = await Promise.all(Array.from({ length: 50 }, () => login(username, password)));
+    expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(200));
+  });
+
+  test('a password that could not be checked is no failure', async () => {
+    const { username, password } = await api.newAccount();
+    const registry = { ...api.deps.registry, findUserByUsername: () => Promise.reject(new Error('away')) };
+    const claim = { username, password, address: '203.0.113.7' };
+    for (let i = 0; i < 11; i++) await expect(provePassword({ ...api.deps, registry }, claim)).rejects.toThrow('away');
+    expect(await provePassword(api.deps, claim)).toMatchObject({ username });
   });
 
   test('a success forgets the failures before it', async () => {
