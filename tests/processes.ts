@@ -15,13 +15,17 @@ export type Process = {
   exited: Promise<number | null>;
 };
 
-/** Starts a command in the project's root. Only the variables given and those of the system reach it. */
-export function startProcess(command: string, args: string[], env: Record<string, string>): Process {
+/**
+ * Starts a command in the project's root. Only the variables given and those of the system reach it. `ownGroup`: as a terminal
+ * starts it, so that `kill(-pid)` is Ctrl-C.
+ */
+export function startProcess(command: string, args: string[], env: Record<string, string>, ownGroup = false): Process {
   const { PATH = '', HOME = '', LANG = '' } = process.env;
   const child: ChildProcess = spawn(command, args, {
     cwd: root,
     env: { PATH, HOME, LANG, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk));

@@ -14,7 +14,7 @@ const base = `http://localhost:${port}/api`;
 const started: Process[] = [];
 
 function npmStart(env: Record<string, string> = {}): Process {
-  const process = startProcess('npm', ['start'], { DATA_DIR: dataDir, PORT: String(port), ...env });
+  const process = startProcess('npm', ['start'], { DATA_DIR: dataDir, PORT: String(port), ...env }, true);
   started.push(process);
   return process;
 }
@@ -90,6 +90,27 @@ test('SIGTERM stops everything in order and leaves no process behind', async () 
   first?.kill('SIGTERM');
   await first?.exited;
   expect(await processesOfDataDir()).toEqual([]);
+});
+
+test('Ctrl-C, which reaches every process of the terminal, stops everything in order and leaves nothing behind', async () => {
+  const running = npmStart();
+  await untilWelcome(running);
+  process.kill(-running.pid, 'SIGINT');
+  await running.exited;
+  expect(await processesOfDataDir()).toEqual([]);
+  expect((await readdir(join(dataDir, 'run'))).filter((file) => file.endsWith('.pid'))).toEqual([]);
+});
+
+test('SIGTERM in the middle of a start leaves nothing behind', async () => {
+  const starting = npmStart();
+  // The first store is there, the others are not yet.
+  while (!(await readdir(join(dataDir, 'run'))).some((file) => file.endsWith('.pid'))) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  starting.kill('SIGTERM');
+  await starting.exited;
+  expect(await processesOfDataDir()).toEqual([]);
+  expect((await readdir(join(dataDir, 'run'))).filter((file) => file.endsWith('.pid'))).toEqual([]);
 });
 
 test('after SIGKILL of the whole product the next start comes up by itself with the same data and shows no password', async () => {

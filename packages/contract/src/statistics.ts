@@ -71,6 +71,9 @@ const range = {
   endDate: z.string().optional(),
   /** IANA name. */
   timezone: z.string().default('UTC'),
+  /** Where they shape no answer they are only checked. */
+  unit: Unit.optional(),
+  compare: Compare.optional(),
 };
 
 /** What selects events beside the filters that compare a value. */
@@ -91,7 +94,7 @@ export type SelectionQuery = z.infer<typeof SelectionQuery>;
 export const RangeQuery = z.object(range);
 export type RangeQuery = z.infer<typeof RangeQuery>;
 
-export const StatsQuery = z.object({ ...range, ...selection, compare: Compare.optional() });
+export const StatsQuery = z.object({ ...range, ...selection });
 
 export const PageviewsQuery = z.object({ ...StatsQuery.shape, unit: Unit.default('day') });
 

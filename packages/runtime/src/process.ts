@@ -14,9 +14,12 @@ export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
 
+/** Signals that come within this time of the first are the same press. */
+const samePressMs = 1_000;
+
 /**
  * Runs a process from start to end: SIGTERM and SIGINT stop everything in reverse order of start, at most
- * `stopMaxMs` long. A second signal ends at once. A start that fails stops what was started and exits with 1.
+ * `stopMaxMs` long. A second Ctrl-C or SIGTERM ends at once. A start that fails stops what was started and exits with 1.
  */
 export function runProcess(
   options: { logger: Logger; stopMaxMs?: number },
@@ -25,6 +28,7 @@ export function runProcess(
   const { logger, stopMaxMs = 25_000 } = options;
   const stops: { name: string; stop: () => Promise<void> | void }[] = [];
   let stopping: Promise<void> | undefined;
+  let stoppingSinceMs = 0;
 
   async function stopAll(exitCode: number): Promise<void> {
     const deadline = setTimeout(() => {
@@ -45,6 +49,7 @@ export function runProcess(
   const life: Life = {
     onStop: (name, stop) => void stops.push({ name, stop }),
     stop: (exitCode) => {
+      if (!stopping) stoppingSinceMs = performance.now();
       stopping ??= stopAll(exitCode);
       return stopping;
     },
@@ -52,7 +57,11 @@ export function runProcess(
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (stopping) process.exit(1);
+      if (stopping) {
+        // Trap: Ctrl-C under npm comes twice, from the terminal and from npm. Only a later one is somebody's impatience.
+        if (performance.now() - stoppingSinceMs > samePressMs) process.exit(1);
+        return;
+      }
       logger.info({ signal }, 'stopping');
       void life.stop(0);
     });

@@ -10,8 +10,15 @@ runProcess({ logger }, async (life) => {
   const config = loadConfig(StandaloneConfig, process.env);
   logger.level = config.LOG_LEVEL;
   // The stores are processes of their own: while they start, this one loads the rest of the code.
-  const [stores, { serve }] = await Promise.all([startEmbeddedStores(config), import('./serve.ts')]);
-  life.onStop('stores', stores.stop);
+  const starting = startEmbeddedStores(config);
+  // Registered at once: whoever stops a start stops what it has started by then. One that failed has stopped itself.
+  life.onStop('stores', () =>
+    starting.then(
+      (stores) => stores.stop(),
+      () => {},
+    ),
+  );
+  const [stores, { serve }] = await Promise.all([starting, import('./serve.ts')]);
   await serve({ life, logger, config, stores });
 });
 

@@ -34,14 +34,18 @@ export async function serve(parts: {
   life.onStop('connections', async () => {
     await Promise.all([registry.close(), warehouse.close()]);
   });
-  await Promise.all([migrate(stores.databaseUrl), warehouse.migrate()]);
-  const generatedPassword = await createAdministrator(registry, config);
+  await Promise.all([
+    orSay('PostgreSQL (DATABASE_URL) cannot be used', () => migrate(stores.databaseUrl)),
+    orSay('ClickHouse (CLICKHOUSE_URL) cannot be used', () => warehouse.migrate()),
+  ]);
 
   const answer = await startServices({ life, logger, registry, warehouse, redisUrl: stores.redisUrl, settings });
   const server = await listenOrSay(answer, config);
   life.onStop('http', () => server.close(stopGraceMs));
   const origin = originOf(config.HOST, server.port);
   await untilItWorks(origin);
+  // Last of all: a password that is generated is shown in the same breath, or a start that fails would keep it for ever.
+  const generatedPassword = await createAdministrator(registry, config);
   console.log(config.MODE === 'cloud' ? readyLine(origin) : welcome(origin, dataDir, config, generatedPassword));
 }
 
@@ -50,6 +54,17 @@ async function createAdministrator(registry: Registry, config: StandaloneConfig)
   if (config.MODE === 'cloud') return undefined;
   const { ADMIN_USERNAME: username, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
   return (await ensureAdministrator(registry, { username, password, homeRegion })).generatedPassword;
+}
+
+/** What an operator can mend is told in a sentence that names the setting. */
+async function orSay<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    const reason =
+      error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : error;
+    throw new StartError(`${what}: ${reason}`);
+  }
 }
 
 async function listenOrSay(listener: RequestListener, { PORT, HOST }: StandaloneConfig): Promise<HttpServer> {

@@ -49,3 +49,9 @@ test('the address can be typed on this machine, whatever is listened on', () => 
     'http://[::1]:80',
   ]);
 });
+
+test('a password with quotes and backslashes becomes sound JSON in the login line', () => {
+  const [login = ''] = curlLines(welcomeText(welcome));
+  const [body = ''] = words(login, { ADMIN_PASSWORD: 'a"b\\c' }).filter((word) => word.startsWith('{'));
+  expect(JSON.parse(body)).toEqual({ username: 'admin', password: 'a"b\\c' });
+});

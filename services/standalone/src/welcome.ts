@@ -29,9 +29,13 @@ export function welcomeText(welcome: Welcome): string {
     '',
     'Try it: log in, create a website, send an event, read its statistics.',
   ];
-  if (generatedPassword === undefined) lines.push('(The first line takes the password from $ADMIN_PASSWORD.)');
+  if (generatedPassword === undefined)
+    lines.push('(The first line takes the password that was set at the first start from $ADMIN_PASSWORD.)');
   return [...lines, ...curlLines(welcome)].join('\n');
 }
+
+/** Quotes and backslashes of the password, as JSON wants them. */
+const passwordAsJson = `printf %s "$ADMIN_PASSWORD" | sed 's/[\\\\"]/\\\\&/g'`;
 
 function curlLines({ origin, administrator, generatedPassword, loginFile, websiteId }: Welcome): string[] {
   const api = `${origin}/api`;
@@ -39,7 +43,7 @@ function curlLines({ origin, administrator, generatedPassword, loginFile, websit
   const token = `-H "authorization: Bearer $(sed -E 's/.*"token":"([^"]+)".*/\\1/' ${quote(loginFile)})"`;
   const login = JSON.stringify({ username: administrator, password: generatedPassword ?? 'PASSWORD' });
   const loginBody =
-    generatedPassword === undefined ? quote(login).replace('PASSWORD', `'"$ADMIN_PASSWORD"'`) : quote(login);
+    generatedPassword === undefined ? quote(login).replace('PASSWORD', `'"$(${passwordAsJson})"'`) : quote(login);
   const website = quote(JSON.stringify({ id: websiteId, name: 'My website', domain: 'example.com' }));
   const event = quote(
     JSON.stringify({
