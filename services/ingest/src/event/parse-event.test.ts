@@ -171,7 +171,7 @@ const anyElement = fc.oneof(
         website: fc.oneof({ weight: 20, arbitrary: fc.constantFrom(website, website.toUpperCase()) }, anyField),
         ...Object.fromEntries(['url', 'title', 'name', 'id', 'ip', 'lcp', 'unknown'].map((key) => [key, anyField])),
         data: fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), anyField),
-        timestamp: anyField,
+        timestamp: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 946_684_800, max: 4_102_444_800 }) }, anyField),
       },
       { requiredKeys: ['website'] },
     ),
