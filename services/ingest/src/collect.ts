@@ -68,7 +68,7 @@ export function createCollect(deps: CollectDeps): Collect {
     return website instanceof Promise
       ? website.then(
           (found) => decide(deps, found, event, sender, client, profile),
-          () => unavailable,
+          () => unavailable, // the directory reports it
         )
       : decide(deps, website, event, sender, client, profile);
   };

@@ -32,7 +32,11 @@ export type IngestDeps = {
 /** Collection of one region, ready to answer: reads the geo file and begins to listen to news of websites. */
 export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   const { redis, subscriber, registry, config, logger, now = Date.now } = deps;
-  const websites = createWebsiteDirectory({ findWebsiteRoute: registry.findWebsiteRoute, now });
+  const websites = createWebsiteDirectory({
+    findWebsiteRoute: registry.findWebsiteRoute,
+    reportOutage: createOutageLog(logger, 'websites were not looked up'),
+    now,
+  });
   // News may be missed until the connection listens, and whenever it was lost. Not waited for: without Redis a collector
   // starts as well, and says 503.
   subscriber.on('ready', () => websites.doubtAll());
@@ -46,7 +50,7 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
     region: config.REGION,
     logger,
     eventLog: createEventLog({ redis, partitions: config.EVENT_LOG_PARTITIONS, now }),
-    reportOutage: createOutageLog(logger),
+    reportOutage: createOutageLog(logger, 'events were not taken'),
     tokens,
     senderOf: createSenders({
       addressOf: createClientAddresses({

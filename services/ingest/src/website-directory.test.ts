@@ -6,13 +6,14 @@ const live: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
 
 /** A registry of one website, whose answers, clock and count of questions the test holds. */
 function setUp() {
-  const state = { route: live as WebsiteRoute | null, isAway: false, questions: 0, nowMs: 0 };
+  const state = { route: live as WebsiteRoute | null, isAway: false, questions: 0, reports: 0, nowMs: 0 };
   const directory = createWebsiteDirectory({
     findWebsiteRoute: async () => {
       state.questions++;
       if (state.isAway) throw new Error('away');
       return state.route;
     },
+    reportOutage: () => state.reports++,
     now: () => state.nowMs,
   });
   return { state, directory };
@@ -39,7 +40,7 @@ test('a known website is answered at once after a minute too, and refreshed in t
   expect(await directory.find('w')).toBeNull();
 });
 
-test('known websites outlive an outage of the registry, and unknown ones are not taken for invalid', async () => {
+test('known websites outlive an outage of the registry, unknown ones are not taken for invalid, and every failed lookup is reported', async () => {
   const { state, directory } = setUp();
   await directory.find('w');
   state.isAway = true;
@@ -48,7 +49,9 @@ test('known websites outlive an outage of the registry, and unknown ones are not
     expect(directory.find('w')).toEqual({ region: 'us' });
     await settled();
   }
-  await expect(directory.find('other')).rejects.toThrow('away');
+  expect(state.reports).toBe(3);
+  await expect(Promise.all([directory.find('other'), directory.find('other')])).rejects.toThrow('away');
+  expect(state.reports).toBe(4);
   state.isAway = false;
   expect(await directory.find('other')).toEqual({ region: 'us' });
 });
@@ -105,7 +108,12 @@ test('when news may have been missed, every website is asked about again, and se
 });
 
 test('made-up ids cannot pile up lookups without end', async () => {
-  const directory = createWebsiteDirectory({ findWebsiteRoute: () => new Promise(() => {}) });
+  const errors: unknown[] = [];
+  const directory = createWebsiteDirectory({
+    findWebsiteRoute: () => new Promise(() => {}),
+    reportOutage: (error) => errors.push(error),
+  });
   for (let i = 0; i < 1_000; i++) directory.find(`w${i}`);
   await expect(directory.find('one more')).rejects.toThrow('Too many');
+  expect(errors).toHaveLength(1);
 });

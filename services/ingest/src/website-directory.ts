@@ -29,10 +29,12 @@ const lookupsMax = 1_000;
 
 export function createWebsiteDirectory(options: {
   findWebsiteRoute(websiteId: string): Promise<WebsiteRoute | null>;
+  /** Hears of every lookup that failed, also of those that no event waited for. */
+  reportOutage: (error: unknown) => void;
   /** Unix ms. */
   now?: () => number;
 }): WebsiteDirectory {
-  const { findWebsiteRoute, now = Date.now } = options;
+  const { findWebsiteRoute, reportOutage, now = Date.now } = options;
   const known = new Lru<string, Entry>(rememberedWebsites);
   const unknownUntilMs = new Lru<string, number>(rememberedUnknown);
   const lookups = new Map<string, Promise<KnownWebsite | null>>();
@@ -41,8 +43,7 @@ export function createWebsiteDirectory(options: {
   function lookUp(websiteId: string): Promise<KnownWebsite | null> {
     const running = lookups.get(websiteId);
     if (running) return running;
-    if (lookups.size >= lookupsMax) return Promise.reject(new Error('Too many websites are being looked up'));
-    const lookup = findWebsiteRoute(websiteId)
+    const lookup = ask(websiteId)
       .then((route) => {
         const website = route && !route.deleted ? { region: route.region } : null;
         // What was asked before the website changed is not remembered.
@@ -54,6 +55,16 @@ export function createWebsiteDirectory(options: {
       });
     lookups.set(websiteId, lookup);
     return lookup;
+  }
+
+  async function ask(websiteId: string): Promise<WebsiteRoute | null> {
+    try {
+      if (lookups.size >= lookupsMax) throw new Error('Too many websites are being looked up');
+      return await findWebsiteRoute(websiteId);
+    } catch (error) {
+      reportOutage(error);
+      throw error;
+    }
   }
 
   function remember(websiteId: string, website: KnownWebsite | null): void {
