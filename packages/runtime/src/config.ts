@@ -43,3 +43,18 @@ export const appSecret = z.string().refine((secret) => Buffer.byteLength(secret)
 
 /** A TCP port as text; 0 takes a free one. */
 export const port = z.coerce.number().int().min(0).max(65_535);
+
+/** `HOST`: the address to listen on; without one, all. */
+export const host = z.string().optional();
+
+/** `LOG_LEVEL`; `silent` logs nothing. */
+export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'silent']);
+
+/** `REGION`: the name of the region that a process serves. */
+export const region = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes')
+  .default('us');
+
+/** `EVENT_LOG_PARTITIONS`: the same for every collector and worker of a region. */
+export const eventLogPartitions = z.coerce.number().int().min(1).max(256).default(1);

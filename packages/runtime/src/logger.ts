@@ -1,8 +1,10 @@
 import { type Logger, pino } from 'pino';
+import type { z } from 'zod';
+import type { logLevel } from './config.ts';
 
 export type { Logger };
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+export type LogLevel = z.infer<typeof logLevel>;
 
 /**
  * JSON lines on stdout. Levels by who must act: error = page someone, warn = look tomorrow.

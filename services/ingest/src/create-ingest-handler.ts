@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequestIds } from '@meridian/runtime/http/request-id';
 import type { Logger } from '@meridian/runtime/logger';
 import { answerError, answerPreflight, type Exchange } from './http/answer.ts';
 import { createCollectPaths } from './http/collect-paths.ts';
-import { createRequestIds } from './http/request-id.ts';
 import { createBatchRoute } from './routes/batch.ts';
 import { createSendRoute, type RouteDeps } from './routes/send.ts';
 

@@ -12,7 +12,6 @@ import { activeRoutes } from './routes/active.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { eventsRoutes } from './routes/events.ts';
-import { healthRoutes } from './routes/health.ts';
 import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { loginRoutes } from './routes/login.ts';
 import { meRoutes } from './routes/me.ts';
@@ -33,7 +32,6 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   app.use(requestLog(deps.logger), requestId(), answerHeaders(deps.config.region));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
-  app.route('/', healthRoutes(deps));
   app.route('/api', publicRoutes(deps));
   app.route('/api', callerRoutes(deps));
   return app;

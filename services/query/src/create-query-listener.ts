@@ -1,16 +1,22 @@
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { errorBody } from '@meridian/contract/errors';
+import { answerProcessRoute } from '@meridian/runtime/http/process-routes';
 import { createQueryApp } from './create-query-app.ts';
 import type { QueryDeps } from './query-env.ts';
 
-/** The query API for a node:http server. */
+/** The query API for a node:http server, and what says whether it is alive and ready. */
 export function createQueryListener(deps: QueryDeps): RequestListener {
   const app = createQueryApp(deps);
-  return getRequestListener(app.fetch, {
+  const answer = getRequestListener(app.fetch, {
     // HTTP/1.0 may come without Host.
     hostname: 'localhost',
     // What the app answers never comes here: only an address or a Host header that no URL can be made of.
     errorHandler: () => Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400 }),
   });
+  const { registry, warehouse, redis } = deps;
+  const checks = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping() };
+  return (request, response) => {
+    if (!answerProcessRoute(request, response, checks)) void answer(request, response);
+  };
 }

@@ -1,14 +1,10 @@
-import { port } from '@meridian/runtime/config';
+import { eventLogPartitions, host, logLevel, port, region } from '@meridian/runtime/config';
 import { z } from 'zod';
 
 /** What the worker needs to know, wherever it runs. */
 export const WorkerSettings = z.object({
-  REGION: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes')
-    .default('us'),
-  /** The same for every collector and worker of a region. */
-  EVENT_LOG_PARTITIONS: z.coerce.number().int().min(1).max(256).default(1),
+  REGION: region,
+  EVENT_LOG_PARTITIONS: eventLogPartitions,
   /** Rows of one insert. */
   FLUSH_MAX_ROWS: z.coerce.number().int().min(1).max(500_000).default(50_000),
   /** How long the first event of an insert waits for more. */
@@ -21,9 +17,9 @@ export type WorkerSettings = z.infer<typeof WorkerSettings>;
 /** The environment of a worker that runs as its own process. */
 export const WorkerConfig = WorkerSettings.extend({
   PORT: port.default(3003),
-  HOST: z.string().optional(),
+  HOST: host,
   REDIS_URL: z.url(),
   DATABASE_URL: z.url(),
   CLICKHOUSE_URL: z.url(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  LOG_LEVEL: logLevel.default('info'),
 });

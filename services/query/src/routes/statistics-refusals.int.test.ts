@@ -121,9 +121,17 @@ test('when the warehouse is away the answer is 503 with Retry-After, never zeros
     expect([answer.status, Number(answer.headers.get('retry-after')) > 0], route).toEqual([503, true]);
     expect(await answer.text(), route).not.toMatch(insides);
   }
-  expect((await app.request('/readyz')).status).toBe(503);
-  expect(await (await app.request('/readyz')).json()).toEqual({ ok: false, notReady: ['clickhouse'] });
-  expect((await app.request('/livez')).status).toBe(200);
+});
+
+test('when the warehouse is away the process lives, and is not ready', async () => {
+  const warehouse = createWarehouse('http://127.0.0.1:1');
+  const server = await listen(createQueryListener({ ...api.deps, warehouse }), { port: 0, host: '127.0.0.1' });
+  const ask = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);
+  const ready = await ask('/readyz');
+  expect([ready.status, await ready.json()]).toEqual([503, { ok: false, notReady: ['clickhouse'] }]);
+  const alive = await ask('/livez');
+  expect([alive.status, await alive.json()]).toEqual([200, { ok: true }]);
+  await server.close(0);
 });
 
 test('a client that goes away takes its question back from the warehouse', async () => {

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorBody } from '@meridian/contract/errors';
+import { checkReadiness, type ReadinessCheck } from '../health.ts';
+
+/**
+ * Answers GET /livez (the process runs) and /readyz (it can work; `notReady` names the checks that fail).
+ * False: the path is another one, and nothing was done.
+ */
+export function answerProcessRoute(
+  request: IncomingMessage,
+  response: ServerResponse,
+  checks: Record<string, ReadinessCheck>,
+): boolean {
+  const path = request.url?.split('?')[0];
+  if (path !== '/livez' && path !== '/readyz') return false;
+  if (path === '/livez') answerPlainly(response, 200, { ok: true });
+  else {
+    void checkReadiness(checks).then((readiness) => answerPlainly(response, readiness.ok ? 200 : 503, readiness));
+  }
+  return true;
+}
+
+/** The answer to a path that the process does not know. */
+export function answerNotFound(response: ServerResponse): void {
+  answerPlainly(response, 404, errorBody('not-found', 'Not found'));
+}
+
+/** JSON that nobody may keep. */
+export function answerPlainly(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(JSON.stringify(body));
+}
