@@ -51,3 +51,14 @@ test('a call that fails rejects what has no result yet, and changes no result', 
   other.call.settle([appended(), appended(), appended()]);
   expect(await other.outcomes()).toEqual(['away', 'away', 'away']);
 });
+
+test('the record of an idempotent append is found by its key, whatever events it brings', () => {
+  const recordOf = (websiteIds: string[]): string | undefined => {
+    const call = createAppendCall(256);
+    const events = websiteIds.map((websiteId) => ({ event: pendingEvent({ websiteId }), candidateVisitId: visitId }));
+    call.add({ ...idempotent('a'), placements: events }, { resolve: () => {}, reject: () => {} });
+    return call.command().keys[0];
+  };
+  const [first, second] = ['0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f50', '0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f51'] as const;
+  expect([recordOf([first, second]), recordOf([second]), recordOf([])]).toEqual(Array(3).fill(recordOf([first])));
+});

@@ -39,7 +39,8 @@ export function createAppendCall(partitions: number) {
   function add({ placements, idempotency }: Append, settle: Settle): void {
     let unit = plain;
     if (idempotency) {
-      const partition = partitionOf(placements[0]?.event.websiteId ?? '', partitions);
+      // Not by its events: of a repetition others may be accepted, and its record must be found all the same.
+      const partition = partitionOf(idempotency.key, partitions);
       unit = { idempotency: { ...idempotency, partition }, entries: [], appends: [], slotCount: 0 };
       units.push(unit);
     }

@@ -12,10 +12,10 @@ export function idempotencyKey(partition: number, key: string): string {
   return `idempotency:{${partition}}:${key}`;
 }
 
-/** Which partition holds a website's events (FNV-1a of its id's text). */
-export function partitionOf(websiteId: string, partitions: number): number {
+/** Which partition holds a website's events, by its id, or the record of an idempotent request, by its key (FNV-1a of the text). */
+export function partitionOf(text: string, partitions: number): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < websiteId.length; i++) hash = Math.imul(hash ^ websiteId.charCodeAt(i), 0x01000193);
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;
 }
 
