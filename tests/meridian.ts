@@ -1,24 +1,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { freePort, type Process, startProcess, untilReady } from './processes.ts';
+import { createStores } from './stores.ts';
 
 export type Meridian = { origin: string; password: string; process: Process; stop(): Promise<void> };
 
 /** The whole product in one process, as `npm start` runs it, on databases of its own in the stores of the test run. */
 export async function startMeridian(env: Record<string, string> = {}): Promise<Meridian> {
-  const stores = await Promise.all([createPostgresDatabase(), createClickHouseDatabase(), createRedisDatabase()]);
-  const [postgres, clickhouse, redis] = stores;
+  const stores = await createStores();
   const dataDir = await mkdtemp(join(tmpdir(), 'meridian-test-'));
   const port = await freePort();
   const password = 'a test password';
   const process_ = startProcess(process.execPath, ['--import', 'tsx', 'services/standalone/src/main.ts'], {
     DATA_DIR: dataDir,
     PORT: String(port),
-    DATABASE_URL: postgres.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    REDIS_URL: redis.url,
+    ...stores.env,
     ADMIN_PASSWORD: password,
     ...env,
   });
@@ -31,7 +28,7 @@ export async function startMeridian(env: Record<string, string> = {}): Promise<M
     async stop() {
       process_.kill('SIGTERM');
       await process_.exited;
-      await Promise.all(stores.map((store) => store.drop()));
+      await stores.drop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -5,9 +5,9 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
+import { createStores } from '../stores.ts';
 
 /** Machines differ, and bundling is work. */
 const patienceMs = 180_000;
@@ -20,13 +20,10 @@ let env: Record<string, string>;
 let drop: () => Promise<unknown>;
 
 beforeAll(async () => {
-  const stores = await Promise.all([createPostgresDatabase(), createClickHouseDatabase(), createRedisDatabase()]);
-  drop = () => Promise.all(stores.map((store) => store.drop()));
-  const [postgres, clickhouse, redis] = stores;
+  const stores = await createStores();
+  drop = stores.drop;
   env = {
-    DATABASE_URL: postgres.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    REDIS_URL: redis.url,
+    ...stores.env,
     APP_SECRET: 'a secret of the tests of bundles, long enough',
     ADMIN_PASSWORD: 'a test password',
   };

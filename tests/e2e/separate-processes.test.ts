@@ -1,7 +1,7 @@
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allPaths, always, chrome, createWebsite, eventually, logIn, request, type Stats } from '../api-client.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+import { createStores } from '../stores.ts';
 
 /** Production's shape: two processes of each service, addresses in the environment, stores prepared by `npm run migrate`. */
 const processes: Process[] = [];
@@ -11,13 +11,10 @@ const api = (index: number) => `http://127.0.0.1:${ports.query[index]}/api`;
 let drop: () => Promise<unknown>;
 
 beforeAll(async () => {
-  const stores = await Promise.all([createPostgresDatabase(), createClickHouseDatabase(), createRedisDatabase()]);
-  drop = () => Promise.all(stores.map((store) => store.drop()));
-  const [postgres, clickhouse, redis] = stores;
+  const stores = await createStores();
+  drop = stores.drop;
   const env = {
-    DATABASE_URL: postgres.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    REDIS_URL: redis.url,
+    ...stores.env,
     APP_SECRET: 'a secret of the end-to-end tests, long enough',
     ADMIN_PASSWORD: 'end-to-end',
   };

@@ -1,4 +1,3 @@
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type Api,
@@ -12,6 +11,7 @@ import {
   type Stats,
 } from '../api-client.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+import { createStores } from '../stores.ts';
 
 const kills = 10;
 /** Between two requests of a sender: some hundred events a second in all, so that the kills and not the machine are tested. */
@@ -23,13 +23,10 @@ let owner: Api;
 let drop: () => Promise<unknown>;
 
 beforeAll(async () => {
-  const stores = await Promise.all([createPostgresDatabase(), createClickHouseDatabase(), createRedisDatabase()]);
-  drop = () => Promise.all(stores.map((store) => store.drop()));
-  const [postgres, clickhouse, redis] = stores;
+  const stores = await createStores();
+  drop = stores.drop;
   env = {
-    DATABASE_URL: postgres.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    REDIS_URL: redis.url,
+    ...stores.env,
     APP_SECRET: 'a secret of the resilience tests, long enough',
     ADMIN_PASSWORD: 'resilience',
     // Short, so that ten crashes do not cost ten minutes; the order of events is the same.

@@ -1,16 +1,9 @@
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Filter, FilterName, Question } from './question.ts';
 import { createTestSite, type TestEvent } from './test-site.ts';
-import { createWarehouse } from './warehouse.ts';
+import { createTestWarehouse } from './test-warehouse.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-await warehouse.migrate();
-afterAll(async () => {
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse } = await createTestWarehouse();
 
 /** Events whose tag names them; `select` answers with the tags of those that a question finds, in alphabetical order. */
 async function tagged(events: Record<string, Partial<TestEvent>>) {

@@ -1,22 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '@clickhouse/client';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
-import { parseClickHouseUrl } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
+import { expect, test } from 'vitest';
 import { at, createTestSite } from './test-site.ts';
+import { createTestWarehouse } from './test-warehouse.ts';
 import { createWarehouse } from './warehouse.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-const client = createClient(clientOptions(parseClickHouseUrl(database.url)));
-await warehouse.migrate();
-afterAll(async () => {
-  await client.close();
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse, client } = await createTestWarehouse();
 
 /** Pageviews of a website as each table counts them. */
 async function pageviewsByTable(websiteId: string) {

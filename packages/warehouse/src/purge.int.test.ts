@@ -1,22 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '@clickhouse/client';
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
-import { parseClickHouseUrl } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
+import { expect, test } from 'vitest';
 import { at, createTestSite } from './test-site.ts';
-import { createWarehouse } from './warehouse.ts';
+import { createTestWarehouse } from './test-warehouse.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-const client = createClient(clientOptions(parseClickHouseUrl(database.url)));
-await warehouse.migrate();
-afterAll(async () => {
-  await client.close();
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse, client } = await createTestWarehouse();
 
 async function rowsOf(sql: string): Promise<unknown[]> {
   const result = await client.query({

@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join, resolve } from 'node:path';
+import { errorBody } from '@meridian/contract/errors';
 import type { Stores } from '@meridian/embedded/stores';
 import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
 import { migrate } from '@meridian/registry/migrate';
 import { createRegistry, type Registry } from '@meridian/registry/registry';
-import type { Readiness } from '@meridian/runtime/health';
 import { type HttpServer, listen } from '@meridian/runtime/http/server';
 import type { Logger } from '@meridian/runtime/logger';
 import { type Life, StartError } from '@meridian/runtime/process';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
+import { orStartError } from './or-start-error.ts';
 import { startServices } from './start-services.ts';
 import { originOf, readyLine, welcomeText } from './welcome.ts';
 
@@ -35,19 +36,27 @@ export async function serve(parts: {
     await Promise.all([registry.close(), warehouse.close()]);
   });
   await Promise.all([
-    orSay('PostgreSQL (DATABASE_URL) cannot be used', () => migrate(stores.databaseUrl)),
-    orSay('ClickHouse (CLICKHOUSE_URL) cannot be used', () => warehouse.migrate()),
+    orStartError('PostgreSQL (DATABASE_URL) cannot be used', () => migrate(stores.databaseUrl)),
+    orStartError('ClickHouse (CLICKHOUSE_URL) cannot be used', () => warehouse.migrate()),
   ]);
 
-  const answer = await startServices({ life, logger, registry, warehouse, redisUrl: stores.redisUrl, settings });
-  const server = await listenOrSay(answer, config);
+  // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to itself.
+  let answer = answerNotYet;
+  const server = await listenOrSay((request, response) => answer(request, response), config);
+  const services = await startServices({ life, logger, registry, warehouse, redisUrl: stores.redisUrl, settings });
   life.onStop('http', () => server.close(stopGraceMs));
-  const origin = originOf(config.HOST, server.port);
-  await untilItWorks(origin);
-  // Last of all: a password that is generated is shown in the same breath, or a start that fails would keep it for ever.
   const generatedPassword = await createAdministrator(registry, config);
+  answer = services;
+
+  const origin = originOf(config.HOST, server.port);
   console.log(config.MODE === 'cloud' ? readyLine(origin) : welcome(origin, dataDir, config, generatedPassword));
 }
+
+/** Until everything works. */
+const answerNotYet: RequestListener = (_request, response) => {
+  const body = JSON.stringify(errorBody('service-unavailable', 'Meridian is starting.'));
+  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
+};
 
 /** The password if one was generated now; on cloud there are no logins. */
 async function createAdministrator(registry: Registry, config: StandaloneConfig): Promise<string | undefined> {
@@ -56,36 +65,12 @@ async function createAdministrator(registry: Registry, config: StandaloneConfig)
   return (await ensureAdministrator(registry, { username, password, homeRegion })).generatedPassword;
 }
 
-/** What an operator can mend is told in a sentence that names the setting. */
-async function orSay<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch (error) {
-    const reason =
-      error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : error;
-    throw new StartError(`${what}: ${reason}`);
-  }
-}
-
 async function listenOrSay(listener: RequestListener, { PORT, HOST }: StandaloneConfig): Promise<HttpServer> {
   try {
     return await listen(listener, { port: PORT, ...(HOST && { host: HOST }) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new StartError(`Port ${PORT} is in use by another program. Choose another one: PORT=3001 npm start`);
-  }
-}
-
-/**
- * The welcome is a promise: it comes when every part answers.
- * @throws StartError that names the part that does not, after a minute
- */
-async function untilItWorks(origin: string): Promise<void> {
-  for (const deadlineMs = Date.now() + 60_000; ; ) {
-    const { ok, notReady } = (await (await fetch(`${origin}/readyz`)).json()) as Readiness;
-    if (ok) return;
-    if (Date.now() > deadlineMs) throw new StartError(`Not ready after a minute: ${notReady.join(', ')}`);
-    await new Promise((again) => setTimeout(again, 50));
   }
 }
 

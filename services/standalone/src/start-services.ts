@@ -10,6 +10,7 @@ import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { createWorker } from '@meridian/worker/create-worker';
 import type { Redis } from 'ioredis';
 import type { StandaloneConfig } from './config.ts';
+import { orStartError } from './or-start-error.ts';
 
 export type ServiceParts = {
   life: Life;
@@ -39,14 +40,11 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
   });
 
   const eventLog = connect('producer');
-  await eventLog.connect();
-  const collect = await createIngest({
-    redis: eventLog,
-    subscriber: connect('worker'),
-    registry,
-    config: settings,
-    logger,
-  });
+  await orStartError('Redis (REDIS_URL) cannot be used', () => eventLog.connect());
+  const news = connect('worker');
+  const collect = await orStartError('Collection cannot start', () =>
+    createIngest({ redis: eventLog, subscriber: news, registry, config: settings, logger }),
+  );
 
   const worker = createWorker({
     redis: connect('worker'),

@@ -1,15 +1,8 @@
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { at, createTestSite } from '../test-site.ts';
-import { createWarehouse } from '../warehouse.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-await warehouse.migrate();
-afterAll(async () => {
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse } = await createTestWarehouse();
 
 test('active visitors are those with a pageview or custom event since the instant, an identified one once', async () => {
   const site = createTestSite(warehouse);

@@ -1,18 +1,11 @@
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatEventCursor, parseEventCursor } from '../event-cursor.ts';
 import type { Question } from '../question.ts';
 import { at, createTestSite, type TestEvent } from '../test-site.ts';
-import { createWarehouse } from '../warehouse.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
 import type { LogOptions, LogPage } from './event-log.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-await warehouse.migrate();
-afterAll(async () => {
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse } = await createTestWarehouse();
 
 async function siteWith(events: TestEvent[]) {
   const site = createTestSite(warehouse);

@@ -1,15 +1,8 @@
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { at, createTestSite } from '../test-site.ts';
-import { createWarehouse } from '../warehouse.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-await warehouse.migrate();
-afterAll(async () => {
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse } = await createTestWarehouse();
 
 const HOUR = 3_600_000;
 const hoursFrom = (start: number, count: number) => Array.from({ length: count }, (_, i) => start + i * HOUR);

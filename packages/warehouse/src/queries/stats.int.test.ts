@@ -1,17 +1,10 @@
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Question } from '../question.ts';
 import { at, createTestSite, type TestEvent } from '../test-site.ts';
-import { createWarehouse } from '../warehouse.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
 import { statsQuery } from './stats.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-await warehouse.migrate();
-afterAll(async () => {
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse } = await createTestWarehouse();
 
 const page = (t: string, session: string, fields: Partial<TestEvent> = {}): TestEvent => ({ t, session, ...fields });
 const custom = (t: string, session: string, eventName: string): TestEvent => ({ t, session, eventType: 2, eventName });

@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '@clickhouse/client';
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, expect, test } from 'vitest';
-import { parseClickHouseUrl } from '../clickhouse-url.ts';
-import { clientOptions } from '../client.ts';
+import { expect, test } from 'vitest';
 import { dimensions } from '../queries/dimensions.ts';
 import { rollupTables } from '../rollups.ts';
 import { createTestSite } from '../test-site.ts';
-import { createWarehouse } from '../warehouse.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
 import {
   type ReferenceMetricType,
   referenceLog,
@@ -17,15 +13,7 @@ import {
 } from './answers.ts';
 import { type Chance, createChance, randomBuckets, randomQuestion, randomRows } from './random-data.ts';
 
-const database = await createClickHouseDatabase();
-const warehouse = createWarehouse(database.url);
-const client = createClient(clientOptions(parseClickHouseUrl(database.url)));
-await warehouse.migrate();
-afterAll(async () => {
-  await client.close();
-  await warehouse.close();
-  await database.drop();
-});
+const { warehouse, client } = await createTestWarehouse();
 
 const SITES = 25;
 const QUESTIONS_PER_SITE = 4;
