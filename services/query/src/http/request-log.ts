@@ -12,7 +12,7 @@ export function requestLog(logger: Logger): MiddlewareHandler<QueryEnv> {
     await next();
     const durationMs = Math.round(performance.now() - startedAtMs);
     const { aborted } = c.req.raw.signal; // nobody waits for the answer any more, so no failure of it matters
-    const isFailure = c.res.status >= 500 && !aborted && c.req.path !== '/readyz'; // to be not ready is an answer
+    const isFailure = c.res.status >= 500 && !aborted;
     const level = isFailure ? 'error' : durationMs >= slowMs ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
     const { method, path } = c.req;
