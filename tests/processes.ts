@@ -15,6 +15,12 @@ export type Process = {
   exited: Promise<number | null>;
 };
 
+/** A test file that breaks off must not leave its processes behind. */
+const started = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of started) child.kill('SIGKILL');
+});
+
 /**
  * Starts a command in the project's root. Only the variables given and those of the system reach it. `ownGroup`: as a terminal
  * starts it, so that `kill(-pid)` is Ctrl-C.
@@ -27,6 +33,8 @@ export function startProcess(command: string, args: string[], env: Record<string
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
   });
+  started.add(child);
+  child.once('exit', () => started.delete(child));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk));
   const exited = once(child, 'exit').then(([code]) => code as number | null);
