@@ -99,6 +99,3 @@ export type WebsiteRecord = z.infer<typeof WebsiteRecord>;
 
 export const WebsiteList = pageAnswer(WebsiteRecord);
 export type WebsiteList = z.infer<typeof WebsiteList>;
-
-/** Answer of what only has to succeed. */
-export const OkAnswer = z.object({ ok: z.literal(true) });

@@ -10,8 +10,6 @@ export type ClientAddress = {
   isPeerTrusted: boolean;
 };
 
-type Peer = ClientAddress;
-
 const rememberedAddresses = 10_000;
 
 /**
@@ -24,10 +22,10 @@ export function createClientAddresses(options: {
   clientIpHeader?: string | undefined;
 }) {
   const isTrusted = createAddressList(options.trustedProxies);
-  const peers = new Lru<string, Peer>(rememberedAddresses);
+  const peers = new Lru<string, ClientAddress>(rememberedAddresses);
   const header = options.clientIpHeader?.toLowerCase();
 
-  function peerOf(remoteAddress: string): Peer {
+  function peerOf(remoteAddress: string): ClientAddress {
     const known = peers.get(remoteAddress);
     if (known) return known;
     const address = normalizeAddress(remoteAddress) ?? '';
