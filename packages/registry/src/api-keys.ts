@@ -2,6 +2,7 @@ import { and, asc, eq, isNull, lt, or } from 'drizzle-orm';
 import type { Database } from './database.ts';
 import type { ApiKey, NewApiKey, User } from './rows.ts';
 import { apiKey, userAccount } from './schema.ts';
+import { userColumns } from './users.ts';
 import { isUuid } from './uuid.ts';
 
 const keyColumns = {
@@ -44,14 +45,7 @@ export type KeyCaller = { user: User; key: { id: string; name: string; lastUsedA
 export async function findCallerByKeyHash(db: Database, keyHash: Buffer): Promise<KeyCaller | null> {
   const [found] = await db
     .select({
-      user: {
-        id: userAccount.id,
-        username: userAccount.username,
-        role: userAccount.role,
-        homeRegion: userAccount.homeRegion,
-        createdAt: userAccount.createdAt,
-        updatedAt: userAccount.updatedAt,
-      },
+      user: userColumns,
       key: { id: apiKey.id, name: apiKey.name, lastUsedAt: apiKey.lastUsedAt },
     })
     .from(apiKey)

@@ -2,6 +2,7 @@ import { and, eq, isNull, lt, notExists, sql } from 'drizzle-orm';
 import type { Database } from './database.ts';
 import type { User } from './rows.ts';
 import { endedSession, userAccount } from './schema.ts';
+import { userColumns } from './users.ts';
 import { isUuid } from './uuid.ts';
 
 export type Session = {
@@ -16,14 +17,7 @@ export type Session = {
 export async function findSessionUser(db: Database, session: Session): Promise<User | null> {
   if (!isUuid(session.id) || !isUuid(session.userId)) return null;
   const [found] = await db
-    .select({
-      id: userAccount.id,
-      username: userAccount.username,
-      role: userAccount.role,
-      homeRegion: userAccount.homeRegion,
-      createdAt: userAccount.createdAt,
-      updatedAt: userAccount.updatedAt,
-    })
+    .select(userColumns)
     .from(userAccount)
     .where(
       and(

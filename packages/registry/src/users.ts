@@ -6,7 +6,8 @@ import type { NewUser, Page, PageRequest, User, UserChanges, UserCredentials } f
 import { apiKey, teamUser, userAccount, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
-const userColumns = {
+/** What a `User` is read from. */
+export const userColumns = {
   id: userAccount.id,
   username: userAccount.username,
   role: userAccount.role,

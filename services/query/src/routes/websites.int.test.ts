@@ -3,6 +3,7 @@ import { WebsiteList, WebsiteRecord } from '@meridian/contract/websites';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApi } from '../query-fixtures.ts';
+import { websiteCalls } from '../website-fixtures.ts';
 
 let api: Awaited<ReturnType<typeof createTestApi>>;
 let token: string;
@@ -15,15 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const create = (body: object, as = token) =>
-  api.call('POST', '/websites', { token: as, body: { name: 'Shop', domain: 'shop.example', ...body } });
-const newWebsite = async (body: object = {}, as = token) => {
-  const answer = await create(body, as);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.json as WebsiteRecord;
-};
-const update = (id: string, body: unknown, as = token) => api.call('POST', `/websites/${id}`, { token: as, body });
-const read = (id: string, as = token) => api.ok('GET', `/websites/${id}`, { token: as });
+const { create, newWebsite, update, read } = websiteCalls(() => ({ api, token }));
 
 describe('creating', () => {
   test('answers the whole website with its defaults, and reading answers the same', async () => {
