@@ -45,6 +45,27 @@ test('the first 100 properties are stored, keys of 500 and text values of 2,000 
   expect([key?.length, value.length]).toEqual([500, 2_000]);
 });
 
+test('a flattened name is cut as a whole, at a character border, however its parts are cut', () => {
+  const text = fc.string({ unit: fc.constantFrom('x', '😀', '\0', '\ud83d'), minLength: 1, maxLength: 400 });
+  const part = text.filter((each) => /[^\0]/.test(each));
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
+      const data = parts.reduceRight<unknown>((inner, key) => ({ [key]: inner }), 1) as object;
+      const whole = parts.map((each) => each.toWellFormed().replaceAll('\0', '')).join('.');
+      const cut = whole.slice(0, 500);
+      // An emoji is the only pair in these texts.
+      const name = /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
+      expect(stored(JSON.stringify(data))).toEqual([[name, 1]]);
+    }),
+  );
+});
+
+test('an object with a huge name and tens of thousands of properties costs no more than its size', () => {
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`key${i}`, i]));
+  const [[name, value] = [], ...others] = stored(JSON.stringify({ ['n'.repeat(2_000_000)]: many })) ?? [];
+  expect([name?.length, value, others]).toEqual([500, 49_999, []]);
+});
+
 test('of two properties with one flattened name the last counts, and both count as one', () => {
   expect(stored('{"a":{"b":1},"a.b":2}')).toEqual([['a.b', 2]]);
 });

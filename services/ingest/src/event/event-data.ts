@@ -1,5 +1,8 @@
 import { dataPropertiesMax, textLimits } from '@meridian/contract/collect';
-import { cleanText } from './text.ts';
+import { cleanText, cutText } from './text.ts';
+
+/** Of a long name what lies behind this cannot be seen any more, not even at a cut between the halves of a character. */
+const nameMaxLength = textLimits.dataKey + 1;
 
 /**
  * Custom properties as the text of one flat JSON object, '' when there are none (docs/semantics.md "Values"): nested objects are
@@ -20,14 +23,15 @@ function addProperties(flat: Properties, object: object, prefix: string, count: 
   for (const key of Object.keys(object)) {
     if (count >= dataPropertiesMax) break;
     const value = (object as Record<string, unknown>)[key];
-    const path = prefix === '' ? key : `${prefix}.${key}`;
+    // Cut at every level: an object with a huge name and many properties would cost the product of the two.
+    const path = (prefix === '' ? '' : `${prefix}.`) + cleanText(key, nameMaxLength);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      count = addProperties(flat, value, path, count);
+      count = addProperties(flat, value, path.slice(0, nameMaxLength), count);
       continue;
     }
     const storable = toStorable(value);
     if (storable === null) continue;
-    const name = cleanText(path, textLimits.dataKey);
+    const name = cutText(path, textLimits.dataKey);
     if (!(name in flat)) count++;
     flat[name] = storable;
   }

@@ -75,6 +75,14 @@ test.each([
   expect([domain, path, query]).toEqual(expected);
 });
 
+test('a host of 255 characters has a domain, a longer one can be none; the length of the rest does not matter', () => {
+  const host = (length: number) => `${'a'.repeat(length - 8)}.example`;
+  const domainOf = (referrer: string) => toReferrer(referrer, '').domain;
+  expect(domainOf(`https://${host(255)}/${'x'.repeat(3_000)}`)).toBe(host(255));
+  expect(domainOf(`https://${host(256)}/`)).toBe('');
+  expect(domainOf(`https://${'文'.repeat(16_000)}.example/`)).toBe('');
+});
+
 test("the site's own host is recognised with port, www. and in any case", () => {
   for (const own of ['shop.example', 'www.shop.example', 'SHOP.example:8080'])
     expect(toReferrer('https://shop.example/x', own).domain).toBe('');

@@ -80,9 +80,12 @@ function hostOf(authority: string): string {
 
 const hostCharacters = /^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/;
 
-/** Name without `www.`, in ASCII form (so both spellings of an international name are one); '' when it can be no host. */
+/**
+ * Name without `www.`, in ASCII form (so both spellings of an international name are one); '' when it can be no host, as a longer
+ * one can not. Trap: the time of `domainToASCII` grows with the square of the length.
+ */
 function toDomain(host: string): string {
-  if (host === '') return '';
+  if (host === '' || host.length > textLimits.hostname) return '';
   const name = host.startsWith('www.') ? host.slice(4) : host;
   if (hostCharacters.test(name)) return name;
   const ascii = domainToASCII(name);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson } from './parse-json.ts';
 
-const parse = (text: string | Buffer, containersMax = 1_000) => parseJson(Buffer.from(text as string), containersMax);
+const parse = (text: string | Buffer, valuesMax = 1_000) => parseJson(Buffer.from(text as string), valuesMax);
 
 test('a BOM is skipped, bytes that are not UTF-8 become U+FFFD', () => {
   expect(parse('\ufeff{"a":1}')).toEqual({ ok: true, value: { a: 1 } });
@@ -16,13 +16,16 @@ test.each(['', '{"type":"event"', '{"a":1,}', "{'a':1}", 'NaN', '{"a":1} x', '//
   },
 );
 
-test('a large body of brackets is refused before it is parsed, brackets in strings do not count', () => {
+test('a large body of nothing but values is refused before it is parsed; what is inside strings does not count', () => {
   const padding = `"${'x'.repeat(20_000)}"`;
-  expect(parse(`[${padding},[],{}]`, 3).ok).toBe(true);
-  expect(parse(`[${padding},[],{}]`, 2).ok).toBe(false);
-  expect(parse(`["${'[{'.repeat(20_000)}"]`, 1).ok).toBe(true);
-  expect(parse(`["\\"${'['.repeat(20_000)}\\\\",{}]`, 2).ok).toBe(true);
+  // Two commas and three brackets.
+  expect(parse(`[${padding},[],{}]`, 5).ok).toBe(true);
+  expect(parse(`[${padding},[],{}]`, 4).ok).toBe(false);
+  expect(parse(`["${'[{,'.repeat(20_000)}"]`, 1).ok).toBe(true);
+  expect(parse(`["\\"${'[,'.repeat(20_000)}\\\\",{}]`, 3).ok).toBe(true);
   expect(parse('['.repeat(2_000_000)).ok).toBe(false);
+  expect(parse(`[${'1,'.repeat(2_000_000)}1]`).ok).toBe(false);
+  expect(parse(`{${'"":0,'.repeat(1_000_000)}"":0}`).ok).toBe(false);
   expect(parse(`"${'\\"'.repeat(20_000)}`).ok).toBe(false);
 });
 

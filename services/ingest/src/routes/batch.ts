@@ -9,7 +9,7 @@ import { appendEvents } from './append-events.ts';
 import { readJson } from './read-json.ts';
 import type { RouteDeps } from './send.ts';
 
-const limits = { bodyMaxBytes: batchBodyMaxBytes, containersMax: 200_000 };
+const limits = { bodyMaxBytes: batchBodyMaxBytes, valuesMax: 300_000 };
 
 /** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {

@@ -8,7 +8,7 @@ export type JsonRequest = { body: Buffer; value: unknown; idempotencyKey: string
 /** Reads body and `Idempotency-Key`; null when one of them is not acceptable and the client has been told. */
 export async function readJson(
   exchange: Exchange,
-  limits: { bodyMaxBytes: number; containersMax: number },
+  limits: { bodyMaxBytes: number; valuesMax: number },
 ): Promise<JsonRequest | null> {
   const { request } = exchange;
   const body = await readBody(request, limits.bodyMaxBytes);
@@ -16,7 +16,7 @@ export async function readJson(
     answerError(exchange, body.code, body.message);
     return null;
   }
-  const parsed = parseJson(body, limits.containersMax);
+  const parsed = parseJson(body, limits.valuesMax);
   if (!parsed.ok) {
     answerError(exchange, 'bad-request', parsed.message);
     return null;

@@ -14,7 +14,7 @@ export type RouteDeps = AppendDeps & {
   tokens: CacheTokens;
 };
 
-const limits = { bodyMaxBytes: sendBodyMaxBytes, containersMax: 10_000 };
+const limits = { bodyMaxBytes: sendBodyMaxBytes, valuesMax: 40_000 };
 
 /** POST /send: one event. */
 export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
