@@ -1,6 +1,6 @@
 import { textLimits } from '@meridian/contract/collect';
 import { Lru } from '@meridian/runtime/lru';
-import { UAParser } from 'my-ua-parser';
+import { UAParser } from 'ua-parser-js';
 import { type BotFilter, crawlerTest } from './crawlers.ts';
 
 /** What a User-Agent tells. Names are those of docs/clients.md; '' = unknown. */

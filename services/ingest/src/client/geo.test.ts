@@ -22,6 +22,14 @@ test.each([
     { country: { iso_code: 'SG' }, subdivisions: [{ names: { en: 'Central' } }] },
     { country: 'SG', region: 'Central', city: '' },
   ],
+  [
+    { country: { iso_code: 'AT' }, subdivisions: [{ names: { de: 'Wien' } }], city: { names: { de: 'Wien' } } },
+    { country: 'AT', region: 'Wien', city: 'Wien' },
+  ],
+  [
+    { country: { iso_code: 'DE' }, city: {} },
+    { country: 'DE', region: '', city: '' },
+  ],
   [{ continent: { code: 'EU' } }, { country: '', region: '', city: '' }],
   [null, nowhere],
 ])('a record %j is the place %j', (record, place) => {
@@ -50,9 +58,6 @@ test('the country file that comes along knows IPv4 and IPv6 addresses, and priva
   const find = await openGeo();
   expect(find('8.8.8.8').country).toBe('US');
   expect(find('2001:4860:4860::8888').country).toBe('US');
-  for (const address of ['127.0.0.1', '10.0.0.1', '::1', '']) expect(find(address), address).toEqual(nowhere);
-});
-
-test('a file that is missing stops the start', async () => {
-  await expect(openGeo('/nowhere/city.mmdb')).rejects.toThrow('ENOENT');
+  const unroutable = ['127.0.0.1', '10.0.0.1', '172.16.0.1', '192.168.1.1', '203.0.113.7', '::1', 'fd00::1', ''];
+  for (const address of unroutable) expect(find(address), address).toEqual(nowhere);
 });
