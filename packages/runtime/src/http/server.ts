@@ -1,5 +1,6 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { errorBody } from '@meridian/contract/errors';
 
 export type HttpServer = {
   /** The port that is really listened on. */
@@ -8,24 +9,71 @@ export type HttpServer = {
   close(graceMs: number): Promise<void>;
 };
 
-/** Listens; rejects when the port is taken. `port` 0 takes a free one. */
-export async function listen(listener: RequestListener, options: { port: number; host?: string }): Promise<HttpServer> {
+/** A public address meets slow clients: a sender has 10 s for its headers and 30 s for the whole request. */
+const slowClients = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
+
+/** Far more than proxies and browsers send; what a parser with less patience than ours would cut off is refused. */
+const headersMax = 200;
+
+/** Listens; rejects when the port is taken. `port` 0 takes a free one; `timeouts` in ms, of node:http's names. */
+export async function listen(
+  listener: RequestListener,
+  options: { port: number; host?: string; timeouts?: typeof slowClients },
+): Promise<HttpServer> {
+  const answer = refuseUnsoundHeads(listener);
   const server = createServer(
     {
-      // A public address meets slow clients: a sender has 10 s for its headers and 30 s for the whole request.
-      headersTimeout: 10_000,
-      requestTimeout: 30_000,
-      connectionsCheckingInterval: 5_000,
+      ...(options.timeouts ?? slowClients),
       // Longer than the idle time of common load balancers (60 s), so that they close first.
       keepAliveTimeout: 65_000,
+      requireHostHeader: false, // looked at here, with the answer that other errors have
     },
-    listener,
+    answer,
   );
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    continueWhenRead(request, response);
+    answer(request, response);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => close(server, graceMs) };
+}
+
+function refuseUnsoundHeads(listener: RequestListener): RequestListener {
+  const refused = new WeakSet<Socket>();
+  return (request, response) => {
+    // Trap: what came in the same packet behind a refused request is still given to the listener.
+    if (refused.has(request.socket)) return;
+    const fault = headFault(request);
+    if (fault === null) return listener(request, response);
+    refused.add(request.socket);
+    response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
+    response.end(JSON.stringify(errorBody('bad-request', fault)));
+  };
+}
+
+/** What node:http lets pass and a server has to refuse (RFC 9112, 2.3 and 3.2), because another one on the way may read it differently. */
+function headFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): string | null {
+  if (httpVersionMajor !== 1) return 'The HTTP version is not supported.';
+  if (rawHeaders.length > 2 * headersMax) return `A request must not have more than ${headersMax} headers.`;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? null : 'A request must have one Host header.';
+}
+
+/** `100 Continue` is said when the body is first asked for: a client that is refused before that need not send it. */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  const onListener = (event: string | symbol) => {
+    if (event !== 'data' && event !== 'readable') return;
+    request.off('newListener', onListener);
+    if (!response.headersSent) response.writeContinue();
+  };
+  request.on('newListener', onListener);
 }
 
 async function close(server: Server, graceMs: number): Promise<void> {

@@ -1,0 +1,160 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { rawExchange, statusesOf } from './raw-exchange.ts';
+import { type HttpServer, listen } from './server.ts';
+
+/** Requests that reached the listener: method, target, bytes of the body. */
+let seen: string[] = [];
+const servers: HttpServer[] = [];
+
+async function start(timeouts?: Parameters<typeof listen>[1]['timeouts']): Promise<number> {
+  const server = await listen(
+    (request, response) => {
+      if (Number(request.headers['content-length'] ?? 0) > 1_000) {
+        response.writeHead(413).end('too large');
+        return;
+      }
+      let bytes = 0;
+      request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      request.on('end', () => {
+        seen.push(`${request.method} ${request.url} ${bytes}`);
+        response.end(`answer to ${request.url}`);
+      });
+    },
+    { port: 0, host: '127.0.0.1', ...(timeouts && { timeouts }) },
+  );
+  servers.push(server);
+  return server.port;
+}
+
+const port = await start();
+beforeEach(() => {
+  seen = [];
+});
+afterAll(() => Promise.all(servers.map((server) => server.close(0))));
+
+const post = (headers: string, body = '') => `POST /a HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
+const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
+const behind = 'GET /behind HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+
+test.each([
+  ['a negative Content-Length', post('Content-Length: -1\r\n', 'abc')],
+  ['a Content-Length with a sign', post('Content-Length: +3\r\n', 'abc')],
+  ['a hexadecimal Content-Length', post('Content-Length: 0x3\r\n', 'abc')],
+  ['a Content-Length that is a list', post('Content-Length: 3, 3\r\n', 'abc')],
+  ['a Content-Length beyond 2^64', post('Content-Length: 99999999999999999999\r\n', 'abc')],
+  ['two different Content-Lengths', post('Content-Length: 3\r\nContent-Length: 4\r\n', 'abc')],
+  ['the same Content-Length twice', post('Content-Length: 3\r\nContent-Length: 3\r\n', 'abc')],
+  ['Content-Length and chunked', post('Content-Length: 3\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n')],
+  ['chunked and Content-Length', post('Transfer-Encoding: chunked\r\nContent-Length: 3\r\n', '0\r\n\r\n')],
+  ['an unknown transfer encoding', post('Transfer-Encoding: xchunked\r\n', '0\r\n\r\n')],
+  ['chunked that is not the last encoding', post('Transfer-Encoding: chunked, identity\r\n', '0\r\n\r\n')],
+  ['two Transfer-Encodings', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n', '0\r\n\r\n')],
+  ['a blank before a colon', post('Transfer-Encoding : chunked\r\n', '0\r\n\r\n')],
+  ['a folded header', post('Transfer-Encoding:\r\n chunked\r\n', '0\r\n\r\n')],
+  ['a control character in a header', post('Transfer-Encoding: \x0bchunked\r\n', '0\r\n\r\n')],
+  ['NUL in a header', post('X: a\0b\r\n')],
+  ['NUL in the name of a header', post('X\0: a\r\n')],
+  ['a header without a colon', post('X a\r\n')],
+  ['a bare CR in the head', post('X: a\rContent-Length: 3\r\n')],
+  ['a bare LF in the head', post('X: a\nContent-Length: 3\r\n')],
+  ['a chunk size beyond 2^64', chunked('FFFFFFFFFFFFFFFFF\r\nabc')],
+  ['the largest chunk size', chunked('FFFFFFFFFFFFFFFF\r\nabc')],
+  ['a negative chunk size', chunked('-1\r\nabc')],
+  ['a chunk size with 0x', chunked('0x3\r\nabc\r\n0\r\n\r\n')],
+  ['a chunk size with a blank', chunked('3 \r\nabc\r\n0\r\n\r\n')],
+  ['chunks that end in LF', chunked('3\nabc\n0\n\n')],
+  ['a chunk longer than it says', chunked('3\r\nabcd0\r\n\r\n')],
+  ['a chunk extension of 1 MB', chunked(`3;${'x'.repeat(1_000_000)}\r\nabc\r\n0\r\n\r\n`)],
+  ['a trailer of 30 KB', chunked(`0\r\nX: ${'x'.repeat(30_000)}\r\n\r\n`)],
+  ['a header of 20 KB', post(`X: ${'x'.repeat(20_000)}\r\n`)],
+  ['500 headers', post('X: y\r\n'.repeat(500))],
+  ['3,000 headers', post('a:\r\n'.repeat(3_000))],
+  ['no Host', 'GET /a HTTP/1.1\r\n\r\n'],
+  ['two Hosts', 'GET /a HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n'],
+  ['two Hosts under HTTP/1.0', 'GET /a HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n'],
+  ['an address of 20 KB', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ['a blank in the address', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['NUL in the address', 'GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['an unknown method', 'STEAL /a HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a method in lower case', 'get /a HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['HTTP/0.9', 'GET /a\r\n\r\n'],
+  ['HTTP/1.2', 'GET /a HTTP/1.2\r\nHost: x\r\n\r\n'],
+  ['HTTP/2 in the clothes of HTTP/1', 'GET /a HTTP/2.0\r\nHost: x\r\n\r\n'],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['the beginning of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['noise', 'nonsense\r\n\r\n'],
+])('%s is refused, the connection is closed, and nothing behind it is a request', async (_, bytes) => {
+  const said = await rawExchange(port, bytes + behind);
+  expect([400, 413, 431]).toContain(statusesOf(said)[0]);
+  expect(statusesOf(said)).toHaveLength(1);
+  expect(said).toMatch(/connection: close/i);
+  expect(seen).toEqual([]);
+  expect(statusesOf(await rawExchange(port, behind))).toEqual([200]);
+});
+
+test('a body that is longer than its Content-Length is no second request; one that breaks off is refused', async () => {
+  const said = await rawExchange(port, post('Content-Length: 3\r\n', 'abcdef\r\n\r\n') + behind);
+  expect([statusesOf(said).at(-1), said.includes('/behind')]).toEqual([400, false]);
+  expect(seen.filter((request) => request !== 'POST /a 3')).toEqual([]);
+  seen = [];
+  for (const bytes of [
+    post('Content-Length: 30\r\n', 'abc'),
+    chunked('3\r\nabc\r\n'),
+    'GET /a HT',
+    'GET /a HTTP/1.1\r\nHo',
+  ])
+    expect(statusesOf(await rawExchange(port, bytes))).toEqual([400]);
+  expect(seen).toEqual([]);
+});
+
+test('CONNECT gets no tunnel, and an asked-for change of protocol is passed over', async () => {
+  expect(await rawExchange(port, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
+  for (const protocol of ['websocket', 'h2c']) {
+    const said = await rawExchange(
+      port,
+      post(`Connection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 3\r\n`, 'abc'),
+    );
+    expect(statusesOf(said)).toEqual([200]);
+  }
+  expect(seen).toEqual(['POST /a 3', 'POST /a 3']);
+});
+
+test('HTTP/1.0 is answered, with and without Host, and closed', async () => {
+  for (const head of ['GET /a HTTP/1.0\r\n\r\n', 'GET /a HTTP/1.0\r\nHost: x\r\n\r\n'])
+    expect(await rawExchange(port, head, { keepOpen: true })).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*answer to \/a$/i,
+    );
+});
+
+test('200 headers are read', async () => {
+  expect(statusesOf(await rawExchange(port, post('X: y\r\n'.repeat(199))))).toEqual([200]);
+});
+
+test('100 requests in one piece are answered in their order', async () => {
+  const requests = Array.from(
+    { length: 100 },
+    (_, i) => `POST /${i} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`,
+  );
+  const said = await rawExchange(port, requests.join(''));
+  expect(statusesOf(said)).toEqual(Array(100).fill(200));
+  expect([...said.matchAll(/answer to \/(\d+)/g)].map(([, i]) => Number(i))).toEqual([...requests.keys()]);
+});
+
+test('a client that waits for 100 Continue hears it when its body is wanted, and the refusal alone when it is not', async () => {
+  const expecting = (length: number) => post(`Expect: 100-continue\r\nContent-Length: ${length}\r\n`);
+  expect(statusesOf(await rawExchange(port, expecting(10), { until: / Continue\r\n\r\n/ }))).toEqual([100]);
+  expect(statusesOf(await rawExchange(port, `${expecting(3)}abc`))).toEqual([100, 200]);
+  expect(statusesOf(await rawExchange(port, expecting(1_000_000), { until: /too large/ }))).toEqual([413]);
+  expect(statusesOf(await rawExchange(port, post('Expect: more\r\nContent-Length: 0\r\n')))).toEqual([417]);
+});
+
+test('clients that never finish their head or their body are cut off, while others are answered', async () => {
+  const impatient = await start({ headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 50 });
+  const endless = Array.from({ length: 50 }, (_, i) => {
+    const bytes = i % 2 === 0 ? 'POST /a HTTP/1.1\r\nHost: x\r\nX-Slow: ' : post('Content-Length: 100\r\n', 'abc');
+    return rawExchange(impatient, bytes, { keepOpen: true });
+  });
+  expect(statusesOf(await rawExchange(impatient, behind))).toEqual([200]);
+  for (const said of await Promise.all(endless)) expect(statusesOf(said)).toEqual([408]);
+  expect(seen).toEqual(['GET /behind 0']);
+});
