@@ -2,6 +2,7 @@ import { UmamiClient } from '@umami/api-client';
 import { Umami } from '@umami/node';
 import { afterAll, expect, test } from 'vitest';
 import { always, createWebsite, eventually, logIn } from '../api-client.ts';
+import { loggedEvents, statsOf } from '../collector.ts';
 import { startMeridian } from '../meridian.ts';
 
 // The clients as their authors publish them, unchanged.
@@ -64,4 +65,57 @@ test('@umami/api-client send, batch (its object with number keys) and getWebsite
     );
     expect(stats).toMatchObject({ visitors: 1, visits: 1, bounces: 0 });
   }
+});
+
+test('@umami/api-client batch of 12 keeps its order, and one that is not all good tells which', async () => {
+  const client = await clientWithKey();
+  const website = await createWebsite(admin);
+  const paths = Array.from({ length: 12 }, (_, i) => `/${i}`);
+  const events = paths.map((url) => ({ type: 'event' as const, payload: { website: website.id, url } }));
+  expect(await client.batch(events as never)).toMatchObject({ size: 12, processed: 12, details: [] });
+  expect((await loggedEvents(admin, website.id, 12)).map((row) => row.urlPath)).toEqual(paths);
+  expect(await client.batch([{ type: 'event', payload: {} }, events[0]] as never)).toMatchObject({
+    processed: 1,
+    errors: 1,
+    details: [{ index: 0, response: { error: { code: 'bad-request', status: 400 } } }],
+  });
+});
+
+test('@umami/api-client sends with any credential and with none, and reads why an event was refused', async () => {
+  const website = await createWebsite(admin);
+  const withKey = await clientWithKey();
+  const clients = [
+    new UmamiClient({ baseUrl: api }),
+    new UmamiClient({ baseUrl: api, token: 'no token' }),
+    new UmamiClient({ baseUrl: `${api}/`, token: 'no token', apiKey: 'no key' }),
+    withKey.withToken('no token'),
+  ];
+  for (const client of clients)
+    expect(await client.send({ type: 'event', payload: { website: website.id, url: '/' } })).toHaveProperty('cache');
+  await expect
+    .poll(() => statsOf(admin, website.id))
+    .toMatchObject({ pageviews: clients.length, visitors: 1, visits: 1 });
+  const refused = withKey.send({ type: 'event', payload: { website: 'undefined' } });
+  await expect(refused).rejects.toMatchObject({
+    status: 400,
+    code: 'bad-request',
+    message: expect.stringContaining('payload.website'),
+  });
+});
+
+test('@umami/node with a User-Agent of its own: browser and system are those; reset() forgets only what identify() was told', async () => {
+  const website = await createWebsite(admin);
+  const userAgent =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
+  const umami = new Umami({ hostUrl: meridian.origin, websiteId: website.id, userAgent });
+  await umami.identify({ plan: 'pro' });
+  umami.reset();
+  await umami.track('opened');
+  await umami.track({ url: '/app', name: 'closed', data: { at: new Date(0) }, tag: 'beta' });
+  const rows = await loggedEvents(admin, website.id, 2);
+  expect(rows).toMatchObject([
+    { eventName: 'opened', urlPath: '', hostname: '', hasData: false, browser: 'Safari', os: 'iOS' },
+    { eventName: 'closed', urlPath: '/app', tag: 'beta', hasData: true, device: 'mobile' },
+  ]);
+  expect(rows[0]?.sessionId).toBe(rows[1]?.sessionId);
 });
