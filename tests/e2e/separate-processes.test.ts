@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allPaths, always, chrome, createWebsite, eventually, logIn, request, type Stats } from '../api-client.ts';
+import { type Accepted, statsOf } from '../collector.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
@@ -62,6 +63,39 @@ test('events sent to either collector are answered by either query process, each
     expect((await allPaths(reader, website.id)).sort()).toEqual([...sent].sort());
   }
 });
+
+/** Lines of the services' logs that say error or worse. */
+const errorLines = () =>
+  processes.flatMap((service) => service.output().split('\n')).filter((line) => /"level":[56]0/.test(line));
+
+test.each([
+  ['with an id', (visitor: number) => ({ id: `visitor ${visitor}` })],
+  ['known by address and User-Agent only', (visitor: number) => ({ userAgent: `${chrome} App/${visitor}` })],
+])(
+  '50 first events at once of each of 4 visitors %s, at two collectors, are one session and one visit each',
+  async (_, fields) => {
+    const owner = await logIn(api(0), 'admin', 'end-to-end');
+    const website = await createWebsite(owner);
+    const visitors = [0, 1, 2, 3];
+    const sent = visitors.flatMap((visitor) => Array.from({ length: 50 }, (_, i) => ({ visitor, i })));
+    const answers = await Promise.all(
+      sent.map(async ({ visitor, i }) => {
+        const payload = { website: website.id, url: `/${visitor}/${i}`, ...fields(visitor) };
+        const headers = { 'user-agent': chrome };
+        const answer = await request('POST', `${collect(i % 2)}/send`, { headers, body: { type: 'event', payload } });
+        expect(answer.status, answer.text).toBe(200);
+        const { sessionId, visitId } = answer.body as Accepted;
+        return `${visitor} ${sessionId} ${visitId}`;
+      }),
+    );
+    expect(new Set(answers).size).toBe(visitors.length);
+    await expect
+      .poll(() => statsOf(owner, website.id))
+      .toMatchObject({ pageviews: sent.length, visitors: 4, visits: 4, bounces: 0 });
+    expect((await allPaths(owner, website.id)).sort()).toEqual(sent.map(({ visitor, i }) => `/${visitor}/${i}`).sort());
+    expect(errorLines()).toEqual([]);
+  },
+);
 
 test('a website that is deleted through one query process is refused by both collectors and gone from the other', async () => {
   const owner = await logIn(api(0), 'admin', 'end-to-end');
