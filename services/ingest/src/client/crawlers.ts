@@ -63,6 +63,20 @@ const moreCrawlerPatterns = [
   'health-?check',
   'ahrefssiteaudit',
   'page speed insights',
+  'gtmetrix',
+  'newrelicpinger',
+  '^uptime-kuma',
+  'nagios-plugins',
+  '^googlestackdrivermonitoring',
+  '^updown\\.io',
+  '^checkly/',
+  '^zabbix',
+  '^mastodon/',
+  'bluesky cardyb',
+  '^(?:anthropic|cohere)-ai',
+  '\\b(?:claude|perplexity)-user\\b',
+  '\\bqwantify/',
+  '\\byeti/\\d',
 ];
 
 const isDeclaredCrawler = createIsbotFromList([...crawlerPatterns, ...moreCrawlerPatterns]);
