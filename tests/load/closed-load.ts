@@ -5,23 +5,32 @@ import type { NextVisitor } from './visitors.ts';
 export type Target = { port: number; pid: number };
 export type LoadResult = { requests: number; failed: number; seconds: number; cpuSeconds: number };
 
-/** Keeps `connections` busy for `seconds`, one request after the other on each, and counts what the target's process pays. */
+/**
+ * Keeps `connections` busy for `seconds`, one request after the other on each, and counts what the targets' processes pay. Each
+ * target has as many connections as the others.
+ */
 export async function closedLoad(options: {
-  target: Target;
+  targets: readonly [Target, ...Target[]];
   nextVisitor: NextVisitor;
   connections: number;
   seconds: number;
 }): Promise<LoadResult> {
-  const { target, nextVisitor, connections, seconds } = options;
-  const senders = await Promise.all(Array.from({ length: connections }, () => connectSender(target.port, nextVisitor)));
+  const { targets, nextVisitor, connections, seconds } = options;
+  const senders = await Promise.all(
+    Array.from({ length: connections }, (_, i) => {
+      const { port } = targets[i % targets.length] ?? targets[0];
+      return connectSender(port, nextVisitor);
+    }),
+  );
   const counts = { requests: 0, failed: 0 };
-  const cpuBefore = cpuSecondsOf(target.pid);
+  const cpuSeconds = () => targets.reduce((sum, { pid }) => sum + cpuSecondsOf(pid), 0);
+  const cpuBefore = cpuSeconds();
   const startedAtMs = performance.now();
   await Promise.all(senders.map((sender) => keepBusy(sender, startedAtMs + seconds * 1_000, counts)));
   const result = {
     ...counts,
     seconds: (performance.now() - startedAtMs) / 1_000,
-    cpuSeconds: cpuSecondsOf(target.pid) - cpuBefore,
+    cpuSeconds: cpuSeconds() - cpuBefore,
   };
   for (const sender of senders) sender.close();
   return result;

@@ -28,9 +28,9 @@ export function printCpuProfiles(folder: string): void {
       const place = frame.file.replace(/:\d+$/, '');
       byFile.set(place, (byFile.get(place) ?? 0) + ms);
     }
-    console.log(`\nSelf time by function (idle excluded, ${(totalMs / 1_000).toFixed(1)} s in all)`);
+    console.log(`\n${file}: self time by function (idle excluded, ${(totalMs / 1_000).toFixed(1)} s in all)`);
     printTop(byFunction, totalMs);
-    console.log('\nSelf time by file');
+    console.log(`\n${file}: self time by file`);
     printTop(byFile, totalMs);
   }
 }

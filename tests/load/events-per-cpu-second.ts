@@ -1,11 +1,9 @@
 import { closedLoad, type LoadResult } from './closed-load.ts';
-import type { LoadContext } from './load-context.ts';
+import { batchConnections, type LoadContext, sendConnections } from './load-context.ts';
 import { type Goal, type Row, summarise } from './report.ts';
 import { batchTraffic, eventsPerBatch, sendTraffic } from './traffic.ts';
 import { createVisitors } from './visitors.ts';
 
-const sendConnections = 64;
-const batchConnections = 8;
 const warmUpSeconds = 2;
 const goals: Record<'send' | 'batch', Goal> = {
   send: { atLeast: 0.45, aim: 0.6, unit: ' x floor' },
@@ -16,13 +14,12 @@ const goals: Record<'send' | 'batch', Goal> = {
  * Events per CPU-second of a collector, on `/send` and `/batch`, as a share of the requests per CPU-second of the bare server, which
  * is sent the same as `/send`. Each round measures all of them, one after the other.
  */
-export async function measureEventsPerCpuSecond({ options, stores, services, ingest }: LoadContext): Promise<Row[]> {
-  const bare = await services.startBare();
+export async function measureEventsPerCpuSecond({ options, stores, ingest, bare }: LoadContext): Promise<Row[]> {
   const nextSend = createVisitors(sendTraffic(stores.websites, 20_000));
   const runs = {
-    bare: () => closedLoad({ target: bare, nextVisitor: nextSend, connections: sendConnections, seconds }),
-    send: () => closedLoad({ target: ingest, nextVisitor: nextSend, connections: sendConnections, seconds }),
-    batch: () => closedLoad({ target: ingest, nextVisitor: nextBatch, connections: batchConnections, seconds }),
+    bare: () => closedLoad({ targets: [bare], nextVisitor: nextSend, connections: sendConnections, seconds }),
+    send: () => closedLoad({ targets: [ingest], nextVisitor: nextSend, connections: sendConnections, seconds }),
+    batch: () => closedLoad({ targets: [ingest], nextVisitor: nextBatch, connections: batchConnections, seconds }),
   };
   let seconds = warmUpSeconds;
   const asked = (['send', 'batch'] as const).filter((kind) => options.only.has(kind));

@@ -9,36 +9,56 @@ import { measureEventsPerCpuSecond } from './events-per-cpu-second.ts';
 import { hardwareLine } from './hardware.ts';
 import type { LoadContext } from './load-context.ts';
 import { startLoadStores } from './load-stores.ts';
-import { parseOptions } from './options.ts';
+import { type Measurement, parseOptions } from './options.ts';
+import { measureRedisBytes } from './redis-bytes.ts';
 import { printTable, type Row } from './report.ts';
+import { measureResidentMemory } from './resident-memory.ts';
+import { measureSendLatency } from './send-latency.ts';
 import { createServices } from './services.ts';
+import { measureTimeToQueryable } from './time-to-queryable.ts';
+import { measureTwoProcesses } from './two-processes.ts';
+
+const measurements: { names: Measurement[]; measure(context: LoadContext): Promise<Row[]> }[] = [
+  { names: ['send', 'batch'], measure: measureEventsPerCpuSecond },
+  { names: ['latency'], measure: measureSendLatency },
+  { names: ['redis'], measure: measureRedisBytes },
+  { names: ['scale'], measure: measureTwoProcesses },
+  { names: ['memory'], measure: measureResidentMemory },
+  { names: ['queryable'], measure: measureTimeToQueryable },
+];
 
 const options = parseOptions(process.argv.slice(2));
 const folder = mkdtempSync(join(tmpdir(), 'meridian-load-'));
 chmodSync(folder, 0o755); // PostgreSQL runs as a user of its own
 const profiles = join(folder, 'profiles');
-const stores = await startLoadStores(join(folder, 'stores'));
+const needsClickHouse = options.only.has('memory') || options.only.has('queryable');
+const stores = await startLoadStores(join(folder, 'stores'), needsClickHouse);
 const services = createServices({
   env: { ...stores.env, APP_SECRET: 'a secret of the load test, long enough for it', TRUSTED_PROXIES: '127.0.0.1' },
   fromSource: options.fromSource,
-  folder: join(folder, 'bundles'),
+  bundles: join(folder, 'bundles'),
+  ...(options.profile && { profiles }),
 });
 try {
   await stores.setFsync('everysec');
-  const ingest = await services.start('ingest', options.profile ? ['--cpu-prof', '--cpu-prof-dir', profiles] : []);
-  const context: LoadContext = { options, stores, services, ingest };
+  const [ingest, bare] = [await services.start('ingest'), await services.startBare()];
+  const context: LoadContext = { options, stores, services, ingest, bare };
   const rows: Row[] = [];
-  if (options.only.has('send') || options.only.has('batch')) rows.push(...(await measureEventsPerCpuSecond(context)));
+  for (const { names, measure } of measurements) {
+    if (!names.some((name) => options.only.has(name))) continue;
+    console.error(`measuring ${names.join(', ')} …`);
+    rows.push(...(await measure(context)));
+  }
 
   printTable(rows);
   console.log(
     `\n${await hardwareLine(stores.redis)}, appendfsync everysec; median of ${options.rounds} interleaved rounds of ` +
       `${options.seconds} s; sender, stores and services share the cores; ${options.fromSource ? 'sources by tsx' : 'bundles'}`,
   );
-  await services.stop();
+  await services.endAll();
   if (options.profile) printCpuProfiles(profiles);
 } finally {
-  await services.stop();
+  await services.endAll();
   await stores.stop();
   rmSync(folder, { recursive: true, force: true });
 }

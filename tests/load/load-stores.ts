@@ -1,6 +1,8 @@
 import { startStores } from '@meridian/embedded/stores';
+import { hashPassword } from '@meridian/query/auth/passwords';
 import { migrate } from '@meridian/registry/migrate';
 import { createRegistry } from '@meridian/registry/registry';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { Redis } from 'ioredis';
 
 export type Fsync = 'everysec' | 'always';
@@ -8,14 +10,19 @@ export type LoadStores = Awaited<ReturnType<typeof startLoadStores>>;
 
 const websiteCount = 20;
 
-/** Stores of the measurement alone, with websites in them. */
-export async function startLoadStores(dataDir: string) {
-  // No measurement asks ClickHouse yet.
-  const stores = await startStores({ dataDir, clickhouseUrl: 'http://127.0.0.1:9/meridian' });
+const nobody = 'http://127.0.0.1:9/meridian';
+
+/** The account that owns the websites, an administrator. */
+export const owner = { username: 'load', password: 'a password of the load test' };
+
+/** Stores of the measurement alone, with websites in them. ClickHouse only when it is wanted. */
+export async function startLoadStores(dataDir: string, withClickHouse: boolean) {
+  const stores = await startStores({ dataDir, ...(!withClickHouse && { clickhouseUrl: nobody }) });
   await migrate(stores.databaseUrl);
+  if (withClickHouse) await createWarehouse(stores.clickhouseUrl).migrate();
   const redis = new Redis(stores.redisUrl);
   return {
-    env: { DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl },
+    env: { DATABASE_URL: stores.databaseUrl, CLICKHOUSE_URL: stores.clickhouseUrl, REDIS_URL: stores.redisUrl },
     redis,
     websites: await createWebsites(stores.databaseUrl),
     /** When Redis has its log on the disk: before it answers, or within a second. */
@@ -31,9 +38,10 @@ export async function startLoadStores(dataDir: string) {
 
 async function createWebsites(databaseUrl: string): Promise<string[]> {
   const registry = createRegistry(databaseUrl);
-  const owner = await registry.createUser({ username: 'load', passwordHash: 'none', role: 'user', homeRegion: 'us' });
-  if (!owner.ok) throw new Error(owner.reason);
-  const { id: userId } = owner.user;
+  const passwordHash = await hashPassword(owner.password);
+  const user = await registry.createUser({ username: owner.username, passwordHash, role: 'admin', homeRegion: 'us' });
+  if (!user.ok) throw new Error(user.reason);
+  const { id: userId } = user.user;
   const ids: string[] = [];
   for (let i = 0; i < websiteCount; i++) {
     const website = { name: `load ${i}`, domain: 'shop.example', userId, createdBy: userId, region: 'us' as const };

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const measurements = ['send', 'batch'] as const;
+export const measurements = ['send', 'batch', 'latency', 'redis', 'scale', 'memory', 'queryable'] as const;
 export type Measurement = (typeof measurements)[number];
 
 export type Options = {
@@ -9,9 +9,11 @@ export type Options = {
   seconds: number;
   /** How often the measured stretches of a ratio are repeated, one after the other. */
   rounds: number;
+  /** How long the collector's memory is watched. */
+  memoryMinutes: number;
   /** Measures the services' sources by tsx instead of the bundles that run in production. */
   fromSource: boolean;
-  /** Prints where the collector's time went. */
+  /** Prints where the services' time went. */
   profile: boolean;
 };
 
@@ -23,11 +25,12 @@ export function parseOptions(args: string[]): Options {
       only: { type: 'string', default: measurements.join() },
       seconds: { type: 'string', default: '5' },
       rounds: { type: 'string', default: '3' },
+      'memory-minutes': { type: 'string', default: '1' },
       'from-source': { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
     },
   });
-  const positive = (name: 'seconds' | 'rounds') => {
+  const positive = (name: 'seconds' | 'rounds' | 'memory-minutes') => {
     const value = Number(values[name]);
     if (!(value > 0)) throw new Error(`--${name} must be a number above 0`);
     return value;
@@ -41,6 +44,7 @@ export function parseOptions(args: string[]): Options {
     only: new Set(only),
     seconds: positive('seconds'),
     rounds: Math.round(positive('rounds')),
+    memoryMinutes: positive('memory-minutes'),
     fromSource: values['from-source'],
     profile: values.profile,
   };

@@ -14,8 +14,8 @@ export function summarise(values: readonly number[]): { value: number; spread: S
 
 /** Prints the rows as a table, with the verdict on those that have a goal. */
 export function printTable(rows: readonly Row[]): void {
-  const head = ['what', 'at least', 'aim', 'measured', 'min..max', 'verdict', ''];
-  const lines = rows.map(({ what, goal, value, unit, spread, note }) => {
+  const head = ['what', 'at least', 'aim', 'measured', 'min..max', 'verdict'];
+  const lines = rows.map(({ what, goal, value, unit, spread }) => {
     const suffix = goal?.unit ?? unit ?? '';
     return [
       what,
@@ -24,17 +24,15 @@ export function printTable(rows: readonly Row[]): void {
       format(value) + suffix,
       spread ? `${format(spread.min)}..${format(spread.max)}` : '',
       goal ? verdict(goal, value) : '',
-      note ?? '',
     ];
   });
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => line[column]?.length ?? 0)));
-  for (const line of [head, ...lines])
-    console.log(
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
+  for (const [index, line] of [head, ...lines].entries()) {
+    const cells = line.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    console.log(cells.join('  ').trimEnd());
+    const note = rows[index - 1]?.note;
+    if (note) console.log(`    ${note}`);
+  }
 }
 
 function verdict({ atLeast, aim, lowerIsBetter }: Goal, value: number): string {

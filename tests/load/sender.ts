@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { type NextVisitor, toRequest } from './visitors.ts';
+import type { NextVisitor } from './visitors.ts';
 
 /** A connection on which one visitor after the other sends his requests, one at a time. */
 export type Sender = {
@@ -18,9 +18,9 @@ export async function connectSender(port: number, nextVisitor: NextVisitor): Pro
   socket.setNoDelay(true);
   await once(socket, 'connect');
   let visitor = nextVisitor();
-  let sent = 0;
   let token = '';
   let received = '';
+  let isClosing = false;
   let answered: (isOk: boolean) => void = () => {};
 
   socket.on('close', (hadError) => {
@@ -37,18 +37,17 @@ export async function connectSender(port: number, nextVisitor: NextVisitor): Pro
     received = '';
     answered(isOk);
   });
-  let isClosing = false;
 
   return {
     send(onAnswer) {
       answered = onAnswer;
-      if (sent === visitor.requests.length) {
+      let request = visitor.nextRequest(token);
+      if (request === null) {
         visitor = nextVisitor();
-        sent = 0;
         token = '';
+        request = visitor.nextRequest(token) ?? '';
       }
-      const request = visitor.requests[sent++];
-      if (request) socket.write(toRequest(request, visitor.address, token), 'latin1');
+      socket.write(request, 'latin1');
     },
     close() {
       isClosing = true;

@@ -14,9 +14,11 @@ export function createServices(options: {
   env: Record<string, string>;
   fromSource: boolean;
   /** Where the bundles come. */
-  folder: string;
+  bundles: string;
+  /** Where each service leaves a CPU profile when it ends, if any. */
+  profiles?: string;
 }) {
-  const { env, fromSource, folder: bundles } = options;
+  const { env, fromSource, bundles, profiles } = options;
   const built = new Map<Service, Promise<string>>();
   const started: Process[] = [];
 
@@ -35,7 +37,7 @@ export function createServices(options: {
     return [await building];
   }
 
-  async function run(args: string[], probePath: string, more: Record<string, string> = {}): Promise<Started> {
+  async function run(args: string[], probePath: string, more: Record<string, string>): Promise<Started> {
     const port = await freePort();
     const process_ = startProcess(process.execPath, args, { ...env, PORT: String(port), ...more });
     started.push(process_);
@@ -43,14 +45,19 @@ export function createServices(options: {
     return { port, pid: process_.pid, process: process_ };
   }
 
+  async function end(processes: readonly Process[]): Promise<void> {
+    for (const each of processes) each.kill('SIGTERM');
+    await Promise.all(processes.map((each) => each.exited));
+  }
+
   return {
-    /** `nodeArgs`: options of Node itself. */
-    start: async (service: Service, nodeArgs: string[] = []) =>
-      run([...nodeArgs, ...(await entryOf(service))], '/readyz', { LOG_LEVEL: 'warn' }),
-    startBare: () => run(['--import', 'tsx', 'tests/load/bare-server.ts'], '/'),
-    async stop() {
-      for (const each of started) each.kill('SIGTERM');
-      await Promise.all(started.map((each) => each.exited));
+    async start(service: Service, more: Record<string, string> = {}): Promise<Started> {
+      const name = `${service}-${started.length}.cpuprofile`;
+      const profiling = profiles ? ['--cpu-prof', '--cpu-prof-dir', profiles, '--cpu-prof-name', name] : [];
+      return run([...profiling, ...(await entryOf(service))], '/readyz', { LOG_LEVEL: 'warn', ...more });
     },
+    startBare: () => run(['--import', 'tsx', 'tests/load/bare-server.ts'], '/', {}),
+    end: (...ended: Started[]) => end(ended.map((each) => each.process)),
+    endAll: () => end(started),
   };
 }

@@ -1,3 +1,4 @@
+import { commonUserAgents, rareUserAgent } from './user-agents.ts';
 import { addressOf } from './visitors.ts';
 
 /** A prepared request; the visitor's address and token come between its parts, see `toRequest`. */
@@ -14,27 +15,11 @@ const pagesPerVisit = 5;
 export const eventsPerBatch = 100;
 const batchesPerSender = 4;
 
-/** Browsers of different kinds and versions, as many as a busy collector sees within minutes. */
-const userAgents = Array.from({ length: 200 }, (_, n) => {
-  const version = 100 + (n >> 3);
-  const chrome = (system: string, more = '') =>
-    `Mozilla/5.0 (${system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${version}.0.0.0 ${more}Safari/537.36`;
-  const firefox = `rv:${version}.0) Gecko/20100101 Firefox/${version}.0`;
-  const safari = `AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version % 9}.5`;
-  const kinds = [
-    chrome('Windows NT 10.0; Win64; x64'),
-    chrome('Macintosh; Intel Mac OS X 10_15_7'),
-    chrome(`Linux; Android ${8 + (n % 7)}; Pixel ${n % 9}`, 'Mobile '),
-    `${chrome('Windows NT 10.0; Win64; x64')} Edg/${version}.0.0.0`,
-    `Mozilla/5.0 (Windows NT 10.0; Win64; x64; ${firefox}`,
-    `Mozilla/5.0 (X11; Linux x86_64; ${firefox}`,
-    `Mozilla/5.0 (iPhone; CPU iPhone OS 17_${n % 7} like Mac OS X) ${safari} Mobile/15E148 Safari/604.1`,
-    `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${safari} Safari/605.1.15`,
-  ];
-  return kinds[n % kinds.length] ?? '';
-});
-
 const languages = ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR'];
+/** One visitor of twenty has a browser that is rare. */
+export const userAgentOf = (visitor: number): string =>
+  visitor % 20 === 0 ? rareUserAgent(visitor / 20) : pick(commonUserAgents, visitor * 7);
+
 const screens = ['1920x1080', '390x844', '1440x900', '1536x864', '412x915'];
 const pick = <Value>(values: readonly Value[], n: number): Value => values[n % values.length] as Value;
 
@@ -42,7 +27,7 @@ const pick = <Value>(values: readonly Value[], n: number): Value => values[n % v
 const pathOf = (n: number) => `/category-${n % 40}/item-${n}`;
 
 /** What the tracker says of page `page` of visit `visit`: every seventh an event of the shop, the others pageviews. */
-function payload(website: string, visit: number, page: number) {
+export function payload(website: string, visit: number, page: number) {
   const n = visit * pagesPerVisit + page;
   const campaign = page === 0 && visit % 4 === 0 ? `?utm_source=newsletter-${visit % 50}&utm_medium=email` : '';
   const cameFrom = visit % 3 === 0 ? `https://www.search-${visit % 200}.example/find?q=${visit}` : '';
@@ -63,13 +48,17 @@ export function sendTraffic(websites: readonly string[], requestCount: number): 
   return Array.from({ length: Math.ceil(requestCount / pagesPerVisit) }, (_, visit) => ({
     keepsToken: visit % 2 === 0,
     requests: Array.from({ length: pagesPerVisit }, (_, page) =>
-      post('/api/send', pick(userAgents, visit * 7), {
-        type: 'event',
-        payload: {
-          ...payload(pick(websites, visit), visit, page),
-          ...(visit % 10 === 0 && { id: `customer-${visit}` }),
-        },
-      }),
+      post(
+        '/api/send',
+        userAgentOf(visit),
+        JSON.stringify({
+          type: 'event',
+          payload: {
+            ...payload(pick(websites, visit), visit, page),
+            ...(visit % 10 === 0 && { id: `customer-${visit}` }),
+          },
+        }),
+      ),
     ),
   }));
 }
@@ -79,14 +68,11 @@ export function sendTraffic(websites: readonly string[], requestCount: number): 
  * Half of the senders keep the token.
  */
 export function batchTraffic(websites: readonly string[], batchCount: number): Visit[] {
-  const event = (batch: number, index: number) => {
-    const n = batch * eventsPerBatch + index;
+  const event = (website: string, n: number) => {
     const visitor = Math.floor(n / 3);
     const who =
-      visitor % 2 === 0
-        ? { id: `customer-${visitor}` }
-        : { ip: addressOf(visitor), userAgent: pick(userAgents, visitor * 7) };
-    return { type: 'event', payload: { ...payload(pick(websites, batch), visitor, n % 3), ...who } };
+      visitor % 2 === 0 ? { id: `customer-${visitor}` } : { ip: addressOf(visitor), userAgent: userAgentOf(visitor) };
+    return { type: 'event', payload: { ...payload(website, visitor, n % 3), ...who } };
   };
   return Array.from({ length: Math.ceil(batchCount / batchesPerSender) }, (_, sender) => ({
     keepsToken: sender % 2 === 0,
@@ -94,15 +80,18 @@ export function batchTraffic(websites: readonly string[], batchCount: number): V
       post(
         '/api/batch',
         `shop-server/${sender % 10}`,
-        Array.from({ length: eventsPerBatch }, (_, index) => event(sender * batchesPerSender + i, index)),
+        JSON.stringify(
+          Array.from({ length: eventsPerBatch }, (_, index) =>
+            event(pick(websites, sender), (sender * batchesPerSender + i) * eventsPerBatch + index),
+          ),
+        ),
       ),
     ),
   }));
 }
 
 /** ASCII throughout, so that a request can be written as latin1. */
-function post(path: string, userAgent: string, content: unknown): PreparedRequest {
-  const body = JSON.stringify(content);
+export function post(path: string, userAgent: string, body: string): PreparedRequest {
   return {
     head: `POST ${path} HTTP/1.1\r\nhost: collect.example\r\nuser-agent: ${userAgent}\r\nx-forwarded-for: `,
     rest: `accept: */*\r\norigin: https://shop.example\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,

@@ -1,16 +1,29 @@
 import type { PreparedRequest, Visit } from './traffic.ts';
 
-/** Somebody who is about to send the requests of a visit, from an address that nobody had before. */
-export type Visitor = Visit & { address: string };
+/** Somebody who is about to send some requests. */
+export type Visitor = {
+  /** Whether he hands back the token of the last answer. */
+  keepsToken: boolean;
+  /** The next request as it goes over the wire; null when there are no more. `token`: of the last answer, '' for none. */
+  nextRequest(token: string): string | null;
+};
 export type NextVisitor = () => Visitor;
 
-/** A new visitor with each call, without end: the visits come again, with other addresses. */
+/** A new visitor with each call, without end: the visits come again, from addresses that nobody had before. */
 export function createVisitors(visits: readonly Visit[]): NextVisitor {
   let count = 0;
   return () => {
     const visit = visits[count % visits.length];
     if (!visit) throw new Error('no visits');
-    return { ...visit, address: addressOf(count++) };
+    const address = addressOf(count++);
+    let sent = 0;
+    return {
+      keepsToken: visit.keepsToken,
+      nextRequest(token) {
+        const request = visit.requests[sent++];
+        return request ? toRequest(request, address, token) : null;
+      },
+    };
   };
 }
 
@@ -19,7 +32,6 @@ export function addressOf(n: number): string {
   return `${20 + ((n >> 24) & 15)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
-/** @param token of the last answer, '' for none */
 export function toRequest({ head, rest }: PreparedRequest, address: string, token: string): string {
   return `${head}${address}\r\n${token === '' ? '' : `x-umami-cache: ${token}\r\n`}${rest}`;
 }
