@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 /**
  * One spelling per address: IPv4 as four decimal parts, IPv6 compressed in lower case, IPv4-mapped IPv6 as IPv4. Accepts a
- * port (`203.0.113.7:80`, `[2001:db8::1]:443`), brackets and a zone; null for anything else.
+ * port (`203.0.113.7:80`, `[2001:db8::1]:443`, also RFC 7239's obfuscated `:_p4`), brackets and a zone; null for anything else.
  */
 export function normalizeAddress(text: string): string | null {
   const bare = withoutPortAndZone(text.trim());
@@ -14,8 +14,8 @@ export function normalizeAddress(text: string): string | null {
 }
 
 function withoutPortAndZone(text: string): string {
-  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1];
-  const withPort = /^([\d.]+):\d+$/.exec(text)?.[1];
+  const bracketed = /^\[([^\]]+)\](?::(?:\d+|_[\w.-]+))?$/.exec(text)?.[1];
+  const withPort = /^([\d.]+):(?:\d+|_[\w.-]+)$/.exec(text)?.[1];
   const address = bracketed ?? withPort ?? text;
   const zone = address.indexOf('%');
   return zone === -1 ? address : address.slice(0, zone);

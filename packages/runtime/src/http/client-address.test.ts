@@ -48,22 +48,56 @@ test.each([
   expect(behind(forwarded)).toBe(address);
 });
 
+test('a chain of thousands is read from its near end', () => {
+  const chain = (entry: string, length: number) => Array<string>(length).fill(entry).join(', ');
+  expect(behind(`${chain('1.1.1.1', 10_000)}, 203.0.113.7, 10.0.0.5`)).toBe('203.0.113.7');
+  expect(behind(`203.0.113.7, ${chain('10.0.0.5', 10_000)}`)).toBe('203.0.113.7');
+  expect(behind(`${chain('1.1.1.1', 10_000)}, unknown`)).toBe('127.0.0.1');
+});
+
 test.each([
   ['for=203.0.113.7', '203.0.113.7'],
   ['For="[2001:db8::1]:4711";proto=https', '2001:db8::1'],
   ['for=192.0.2.1, proto=https;for=203.0.113.7;by=10.0.0.1, for=10.0.0.5', '203.0.113.7'],
+  ['for=192.0.2.1;host="a,for=6.6.6.6;b", for=203.0.113.7;host="x,for=6.6.6.6"', '203.0.113.7'],
+  ['for="203.0.113.7:_port", for="10.0.0.5"', '203.0.113.7'],
   ['for=_hidden', '127.0.0.1'],
+  ['for=203.0.113.7, for=unknown', '127.0.0.1'],
+  // A proxy of ours that does not say who came to it: what stands before may be the client's own word.
+  ['for=6.6.6.6, proto=https', '127.0.0.1'],
   ['proto=https', '127.0.0.1'],
 ])('Forwarded "%s" behind a trusted proxy is %s', (forwarded, address) => {
   expect(proxied(request('127.0.0.1', { forwarded })).address).toBe(address);
 });
 
+test('X-Forwarded-For counts before Forwarded', () => {
+  const headers = { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=192.0.2.1' };
+  expect(proxied(request('127.0.0.1', headers)).address).toBe('203.0.113.7');
+});
+
 test('other address headers of a trusted proxy are ignored unless one is named', () => {
-  expect(proxied(request('127.0.0.1', { 'x-real-ip': '203.0.113.7' })).address).toBe('127.0.0.1');
-  const named = createClientAddresses({ trustedProxies: ['127.0.0.1'], clientIpHeader: 'CF-Connecting-IP' });
-  const headers = { 'cf-connecting-ip': '203.0.113.7', 'x-forwarded-for': '192.0.2.1' };
+  for (const header of ['x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'fastly-client-ip'])
+    expect(proxied(request('127.0.0.1', { [header]: '203.0.113.7' })).address, header).toBe('127.0.0.1');
+});
+
+const namedBy = (clientIpHeader: string) => createClientAddresses({ trustedProxies: ['127.0.0.1'], clientIpHeader });
+
+test('a header that is named is the only one, and only from a trusted peer', () => {
+  const headers = { 'cf-connecting-ip': '203.0.113.7', 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' };
+  const named = namedBy('CF-Connecting-IP');
   expect(named(request('127.0.0.1', headers)).address).toBe('203.0.113.7');
   expect(named(request('198.51.100.9', headers)).address).toBe('198.51.100.9');
-  expect(named(request('127.0.0.1', { 'cf-connecting-ip': 'garbage' })).address).toBe('127.0.0.1');
   expect(named(request('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).address).toBe('127.0.0.1');
+});
+
+test.each([
+  ['X-Real-IP', '[2001:DB8::1]:443', '2001:db8::1'],
+  ['X-Real-IP', 'garbage', '127.0.0.1'],
+  ['X-Real-IP', '', '127.0.0.1'],
+  // Sent twice: the nearer one, which the proxy wrote.
+  ['X-Real-IP', '6.6.6.6, 203.0.113.7', '203.0.113.7'],
+  ['X-Forwarded-For', '6.6.6.6, 203.0.113.7, 127.0.0.1', '203.0.113.7'],
+  ['Forwarded', 'for=6.6.6.6, for=203.0.113.7', '203.0.113.7'],
+])('%s, named and "%s", is %s', (header, value, address) => {
+  expect(namedBy(header)(request('127.0.0.1', { [header.toLowerCase()]: value })).address).toBe(address);
 });

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Lru } from '../lru.ts';
 import { normalizeAddress } from './address.ts';
 import { createAddressList } from './address-list.ts';
+import { forwardedClients } from './forwarded.ts';
 
 export type ClientAddress = {
   /** Normalised; '' when even the socket has none. */
@@ -13,8 +14,8 @@ export type ClientAddress = {
 const rememberedAddresses = 10_000;
 
 /**
- * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when the peer is a trusted proxy, the rightmost untrusted
- * address of X-Forwarded-For or else Forwarded; with `clientIpHeader` the address in that header instead. An address
+ * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when the peer is a trusted proxy, the rightmost
+ * untrusted address of X-Forwarded-For or else Forwarded; with `clientIpHeader` that of this header instead. An address
  * that a trusted proxy left unreadable cannot be told from a forged one, so the peer's own counts then.
  */
 export function createClientAddresses(options: {
@@ -37,10 +38,7 @@ export function createClientAddresses(options: {
   return (request: IncomingMessage): ClientAddress => {
     const peer = peerOf(request.socket.remoteAddress ?? '');
     if (!peer.isPeerTrusted) return peer;
-    const address =
-      header === undefined
-        ? rightmostUntrusted(forwardedAddresses(request.headers), isTrusted)
-        : normalizeAddress(String(request.headers[header] ?? ''));
+    const address = rightmostUntrusted(addressesIn(request.headers, header), isTrusted);
     return address === null ? peer : { address, isPeerTrusted: true };
   };
 }
@@ -56,13 +54,9 @@ function rightmostUntrusted(entries: readonly string[], isTrusted: (address: str
   return address;
 }
 
-function forwardedAddresses(headers: IncomingHttpHeaders): string[] {
-  const chain = headers['x-forwarded-for'];
-  if (chain !== undefined) return String(chain).split(',');
-  return (headers.forwarded ?? '').split(',').map(forwardedFor);
-}
-
-/** `for=` of one element of a Forwarded header (RFC 7239): `for="[2001:db8::1]:443";proto=https`. */
-function forwardedFor(element: string): string {
-  return /(?:^|;)\s*for\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(element)?.slice(1).join('') ?? '';
+/** Nearest proxy last. A header that came several times is one list to node:http. */
+function addressesIn(headers: IncomingHttpHeaders, named: string | undefined): string[] {
+  const header = named ?? (headers['x-forwarded-for'] === undefined ? 'forwarded' : 'x-forwarded-for');
+  const value = String(headers[header] ?? '');
+  return header === 'forwarded' ? forwardedClients(value) : value.split(',');
 }

@@ -26,5 +26,8 @@ export const ProxySettings = z.object({
   /** Peers whose forwarding headers are believed. */
   TRUSTED_PROXIES: addressList,
   /** The header in which a trusted proxy tells the client's address, instead of X-Forwarded-For and Forwarded. */
-  CLIENT_IP_HEADER: z.string().optional(),
+  CLIENT_IP_HEADER: z
+    .string()
+    .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of one header')
+    .optional(),
 });

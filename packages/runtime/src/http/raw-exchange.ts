@@ -2,12 +2,12 @@ import { connect } from 'node:net';
 
 /**
  * For tests: writes bytes (a string is latin1) on a connection of its own and resolves with all that the server says until it closes
- * the connection, or until it has said `until`. The client ends its side behind the bytes unless `keepOpen` is set.
+ * the connection, or until it has said `until`. With `end` the client ends its side behind the bytes: it breaks off.
  */
 export function rawExchange(
   port: number,
   bytes: string | Buffer,
-  options: { keepOpen?: boolean; until?: RegExp } = {},
+  options: { end?: boolean; until?: RegExp } = {},
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = '';
@@ -21,8 +21,8 @@ export function rawExchange(
     socket.on('error', (error) => (socket.bytesWritten === 0 ? reject(error) : undefined));
     socket.on('close', () => resolve(said));
     const buffer = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
-    if (options.keepOpen || options.until) socket.write(buffer);
-    else socket.end(buffer);
+    if (options.end) socket.end(buffer);
+    else socket.write(buffer);
   });
 }
 

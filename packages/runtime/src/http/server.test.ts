@@ -34,6 +34,7 @@ afterAll(() => Promise.all(servers.map((server) => server.close(0))));
 
 const post = (headers: string, body = '') => `POST /a HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
+const last = 'Connection: close\r\n';
 const behind = 'GET /behind HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 
 test.each([
@@ -58,7 +59,6 @@ test.each([
   ['a bare CR in the head', post('X: a\rContent-Length: 3\r\n')],
   ['a bare LF in the head', post('X: a\nContent-Length: 3\r\n')],
   ['a chunk size beyond 2^64', chunked('FFFFFFFFFFFFFFFFF\r\nabc')],
-  ['the largest chunk size', chunked('FFFFFFFFFFFFFFFF\r\nabc')],
   ['a negative chunk size', chunked('-1\r\nabc')],
   ['a chunk size with 0x', chunked('0x3\r\nabc\r\n0\r\n\r\n')],
   ['a chunk size with a blank', chunked('3 \r\nabc\r\n0\r\n\r\n')],
@@ -103,7 +103,7 @@ test('a body that is longer than its Content-Length is no second request; one th
     'GET /a HT',
     'GET /a HTTP/1.1\r\nHo',
   ])
-    expect(statusesOf(await rawExchange(port, bytes))).toEqual([400]);
+    expect(statusesOf(await rawExchange(port, bytes, { end: true }))).toEqual([400]);
   expect(seen).toEqual([]);
 });
 
@@ -112,7 +112,7 @@ test('CONNECT gets no tunnel, and an asked-for change of protocol is passed over
   for (const protocol of ['websocket', 'h2c']) {
     const said = await rawExchange(
       port,
-      post(`Connection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 3\r\n`, 'abc'),
+      post(`Connection: Upgrade, close\r\nUpgrade: ${protocol}\r\nContent-Length: 3\r\n`, 'abc'),
     );
     expect(statusesOf(said)).toEqual([200]);
   }
@@ -121,13 +121,11 @@ test('CONNECT gets no tunnel, and an asked-for change of protocol is passed over
 
 test('HTTP/1.0 is answered, with and without Host, and closed', async () => {
   for (const head of ['GET /a HTTP/1.0\r\n\r\n', 'GET /a HTTP/1.0\r\nHost: x\r\n\r\n'])
-    expect(await rawExchange(port, head, { keepOpen: true })).toMatch(
-      /^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*answer to \/a$/i,
-    );
+    expect(await rawExchange(port, head)).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*answer to \/a$/i);
 });
 
 test('200 headers are read', async () => {
-  expect(statusesOf(await rawExchange(port, post('X: y\r\n'.repeat(199))))).toEqual([200]);
+  expect(statusesOf(await rawExchange(port, post(last + 'X: y\r\n'.repeat(198))))).toEqual([200]);
 });
 
 test('100 requests in one piece are answered in their order', async () => {
@@ -135,24 +133,24 @@ test('100 requests in one piece are answered in their order', async () => {
     { length: 100 },
     (_, i) => `POST /${i} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`,
   );
-  const said = await rawExchange(port, requests.join(''));
-  expect(statusesOf(said)).toEqual(Array(100).fill(200));
+  const said = await rawExchange(port, requests.join('') + behind);
+  expect(statusesOf(said)).toEqual(Array(101).fill(200));
   expect([...said.matchAll(/answer to \/(\d+)/g)].map(([, i]) => Number(i))).toEqual([...requests.keys()]);
 });
 
 test('a client that waits for 100 Continue hears it when its body is wanted, and the refusal alone when it is not', async () => {
-  const expecting = (length: number) => post(`Expect: 100-continue\r\nContent-Length: ${length}\r\n`);
+  const expecting = (length: number) => post(`${last}Expect: 100-continue\r\nContent-Length: ${length}\r\n`);
   expect(statusesOf(await rawExchange(port, expecting(10), { until: / Continue\r\n\r\n/ }))).toEqual([100]);
   expect(statusesOf(await rawExchange(port, `${expecting(3)}abc`))).toEqual([100, 200]);
   expect(statusesOf(await rawExchange(port, expecting(1_000_000), { until: /too large/ }))).toEqual([413]);
-  expect(statusesOf(await rawExchange(port, post('Expect: more\r\nContent-Length: 0\r\n')))).toEqual([417]);
+  expect(statusesOf(await rawExchange(port, post(`${last}Expect: more\r\nContent-Length: 0\r\n`)))).toEqual([417]);
 });
 
 test('clients that never finish their head or their body are cut off, while others are answered', async () => {
   const impatient = await start({ headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 50 });
   const endless = Array.from({ length: 50 }, (_, i) => {
     const bytes = i % 2 === 0 ? 'POST /a HTTP/1.1\r\nHost: x\r\nX-Slow: ' : post('Content-Length: 100\r\n', 'abc');
-    return rawExchange(impatient, bytes, { keepOpen: true });
+    return rawExchange(impatient, bytes);
   });
   expect(statusesOf(await rawExchange(impatient, behind))).toEqual([200]);
   for (const said of await Promise.all(endless)) expect(statusesOf(said)).toEqual([408]);
