@@ -12,6 +12,9 @@ import { createProcessRoutes } from './process-routes.ts';
 export const chrome =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
 
+/** An array is sent as that many headers. */
+type SentHeaders = Record<string, string | string[]>;
+
 export type Reply = { status: number; headers: Record<string, string | string[] | undefined>; text: string };
 
 /** For tests: a collector on a port of its own, over an empty registry and an empty Redis, with an account. */
@@ -54,8 +57,8 @@ export async function startTestIngest(
     reader,
     storedEvents,
     newWebsite: async (fields: { region?: string } = {}) => (await fixtures.newWebsite(owner, fields)).id,
-    send: (body: unknown, headers: Record<string, string> = {}) => post(server.port, '/api/send', body, headers),
-    batch: (body: unknown, headers: Record<string, string> = {}) => post(server.port, '/api/batch', body, headers),
+    send: (body: unknown, headers: SentHeaders = {}) => post(server.port, '/api/send', body, headers),
+    batch: (body: unknown, headers: SentHeaders = {}) => post(server.port, '/api/batch', body, headers),
     stop: async () => {
       await server.close(1_000);
       for (const connection of [redis, subscriber, reader]) connection.disconnect();
@@ -66,7 +69,7 @@ export async function startTestIngest(
 }
 
 /** POST with a browser's User-Agent unless another is given; a string or Buffer is sent as it is. */
-export function post(port: number, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+export function post(port: number, path: string, body: unknown, headers: SentHeaders = {}): Promise<Reply> {
   const raw = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   return call(port, 'POST', path, raw, { 'user-agent': chrome, ...headers });
 }
@@ -77,7 +80,7 @@ export function call(
   method: string,
   path: string,
   body: string | Buffer | undefined,
-  headers: Record<string, string>,
+  headers: SentHeaders,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => ingest.stop());
 
-async function sessionOf(headers: Record<string, string>): Promise<string> {
+async function sessionOf(headers: Record<string, string | string[]>): Promise<string> {
   const reply = await ingest.send({ type: 'event', payload: { website, url: '/a' } }, headers);
   return JSON.parse(reply.text).sessionId;
 }
@@ -34,6 +34,13 @@ test('the country is that of the forwarded address, or the one that the content 
     ['US', ''],
     ['BR', 'BR-SP'],
   ]);
+});
+
+test('an address header that comes twice is one list, and its last part counts', async () => {
+  const visitor = await sessionOf({ 'x-forwarded-for': '203.0.113.7' });
+  const twice = { 'x-forwarded-for': ['192.0.2.1', '203.0.113.7'], forwarded: ['for=192.0.2.1', 'for=192.0.2.2'] };
+  expect(await sessionOf(twice)).toBe(visitor);
+  expect(await sessionOf({ forwarded: ['for=192.0.2.1', 'for=203.0.113.7'] })).toBe(visitor);
 });
 
 test('garbage in address headers never loses the event', async () => {
