@@ -68,12 +68,12 @@ export async function loggedEvents(
 ): Promise<LoggedEvent[]> {
   const { data } = await eventually(
     () =>
-      api.get<{ count: number; data: LoggedEvent[] }>(`/websites/${websiteId}/events`, {
+      api.get<{ data: LoggedEvent[] }>(`/websites/${websiteId}/events`, {
         ...always(),
         pageSize: 1000,
         ...query,
       }),
-    (answer) => answer.count >= count,
+    (answer) => answer.data.length >= count,
   );
   if (data.length !== count) throw new Error(`${data.length} events instead of ${count}: ${JSON.stringify(data)}`);
   return data.toReversed();
