@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{packages,services}/*/src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
+          setupFiles: 'tests/property-seed.ts',
           sequence: { groupOrder: 0 },
           testTimeout: 60_000, // machines differ, and no test asserts a time
         },
@@ -17,6 +18,7 @@ export default defineConfig({
           name: 'stores',
           include: ['{packages,services}/*/src/**/*.int.test.ts', 'tests/{e2e,resilience}/**/*.test.ts'],
           globalSetup: 'packages/embedded/src/global-setup.ts',
+          setupFiles: 'tests/property-seed.ts',
           pool: 'forks', // the engine must not be loaded into worker threads
           sequence: { groupOrder: 1 }, // after the unit tests
           maxWorkers: 2,
