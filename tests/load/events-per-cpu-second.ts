@@ -4,7 +4,6 @@ import { type Goal, type Row, summarise } from './report.ts';
 import { batchTraffic, eventsPerBatch, sendTraffic } from './traffic.ts';
 import { createVisitors } from './visitors.ts';
 
-const warmUpSeconds = 2;
 const goals: Record<'send' | 'batch', Goal> = {
   send: { atLeast: 0.45, aim: 0.6, unit: ' x floor' },
   batch: { atLeast: 3, aim: 4, unit: ' x floor' },
@@ -21,12 +20,10 @@ export async function measureEventsPerCpuSecond({ options, stores, ingest, bare 
     send: () => closedLoad({ targets: [ingest], nextVisitor: nextSend, connections: sendConnections, seconds }),
     batch: () => closedLoad({ targets: [ingest], nextVisitor: nextBatch, connections: batchConnections, seconds }),
   };
-  let seconds = warmUpSeconds;
+  const { seconds } = options;
   const asked = (['send', 'batch'] as const).filter((kind) => options.only.has(kind));
   const nextBatch = createVisitors(options.only.has('batch') ? batchTraffic(stores.websites, 2_000) : []);
   const results = { bare: [] as LoadResult[], send: [] as LoadResult[], batch: [] as LoadResult[] };
-  for (const kind of ['bare', ...asked] as const) await runs[kind]();
-  seconds = options.seconds;
   for (let round = 0; round < options.rounds; round++) {
     for (const kind of ['bare', ...asked] as const) {
       results[kind].push(await runs[kind]());

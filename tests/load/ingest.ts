@@ -17,6 +17,8 @@ import { measureSendLatency } from './send-latency.ts';
 import { createServices } from './services.ts';
 import { measureTimeToQueryable } from './time-to-queryable.ts';
 import { measureTwoProcesses } from './two-processes.ts';
+import { warmUp } from './warm-up.ts';
+import { measureWorkerRate } from './worker-rate.ts';
 
 const measurements: { names: Measurement[]; measure(context: LoadContext): Promise<Row[]> }[] = [
   { names: ['send', 'batch'], measure: measureEventsPerCpuSecond },
@@ -24,6 +26,7 @@ const measurements: { names: Measurement[]; measure(context: LoadContext): Promi
   { names: ['redis'], measure: measureRedisBytes },
   { names: ['scale'], measure: measureTwoProcesses },
   { names: ['memory'], measure: measureResidentMemory },
+  { names: ['worker'], measure: measureWorkerRate },
   { names: ['queryable'], measure: measureTimeToQueryable },
 ];
 
@@ -31,7 +34,7 @@ const options = parseOptions(process.argv.slice(2));
 const folder = mkdtempSync(join(tmpdir(), 'meridian-load-'));
 chmodSync(folder, 0o755); // PostgreSQL runs as a user of its own
 const profiles = join(folder, 'profiles');
-const needsClickHouse = options.only.has('memory') || options.only.has('queryable');
+const needsClickHouse = (['memory', 'worker', 'queryable'] as const).some((name) => options.only.has(name));
 const stores = await startLoadStores(join(folder, 'stores'), needsClickHouse);
 const services = createServices({
   env: { ...stores.env, APP_SECRET: 'a secret of the load test, long enough for it', TRUSTED_PROXIES: '127.0.0.1' },
@@ -42,6 +45,8 @@ const services = createServices({
 try {
   await stores.setFsync('everysec');
   const [ingest, bare] = [await services.start('ingest'), await services.startBare()];
+  await warmUp(stores.websites, bare, ingest);
+  await stores.emptyLog();
   const context: LoadContext = { options, stores, services, ingest, bare };
   const rows: Row[] = [];
   for (const { names, measure } of measurements) {

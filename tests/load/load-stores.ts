@@ -29,6 +29,9 @@ export async function startLoadStores(dataDir: string, withClickHouse: boolean) 
     setFsync: async (fsync: Fsync) => void (await redis.config('SET', 'appendfsync', fsync)),
     /** Removes everything that was collected, so that one stretch does not weigh on the next. */
     emptyLog: async () => void (await redis.flushall()),
+    /** One statement for ClickHouse, in the product's database. `settings`: of ClickHouse, with the statement as `query`. */
+    clickhouse: (settings: Record<string, string>, body?: Buffer<ArrayBuffer>) =>
+      askClickHouse(stores.clickhouseUrl, settings, body),
     async stop() {
       redis.disconnect();
       await stores.stop();
@@ -51,4 +54,21 @@ async function createWebsites(databaseUrl: string): Promise<string[]> {
   }
   await registry.close();
   return ids;
+}
+
+async function askClickHouse(
+  url: string,
+  settings: Record<string, string>,
+  body?: Buffer<ArrayBuffer>,
+): Promise<Buffer<ArrayBuffer>> {
+  const { origin, username, password, pathname } = new URL(url);
+  const parameters = new URLSearchParams({ database: pathname.slice(1), ...settings });
+  const response = await fetch(`${origin}/?${parameters}`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
+    ...(body && { body }),
+  });
+  const answer = Buffer.from(await response.arrayBuffer());
+  if (!response.ok) throw new Error(`ClickHouse: ${answer}`);
+  return answer;
 }

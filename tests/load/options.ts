@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const measurements = ['send', 'batch', 'latency', 'redis', 'scale', 'memory', 'queryable'] as const;
+export const measurements = ['send', 'batch', 'latency', 'redis', 'scale', 'memory', 'worker', 'queryable'] as const;
 export type Measurement = (typeof measurements)[number];
 
 export type Options = {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
 import type { Target } from './closed-load.ts';
 
@@ -30,6 +31,28 @@ export function createServices(options: {
     return join(bundles, service, 'bin/main.js');
   }
 
+  /** The same for a process that only measurements have. */
+  async function bundleFile(source: string): Promise<string> {
+    const outfile = join(bundles, 'null-sink-worker.mjs');
+    await build({
+      entryPoints: [join(root, source)],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      target: 'node20',
+      format: 'esm',
+      sourcemap: true,
+      external: ['pg-native'],
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    });
+    return outfile;
+  }
+
+  function profiling(name: string): string[] {
+    if (!profiles) return [];
+    return ['--cpu-prof', '--cpu-prof-dir', profiles, '--cpu-prof-name', `${name}-${started.length}.cpuprofile`];
+  }
+
   async function entryOf(service: Service): Promise<string[]> {
     if (fromSource) return ['--import', 'tsx', `services/${service}/src/main.ts`];
     const building = built.get(service) ?? bundle(service);
@@ -52,9 +75,12 @@ export function createServices(options: {
 
   return {
     async start(service: Service, more: Record<string, string> = {}): Promise<Started> {
-      const name = `${service}-${started.length}.cpuprofile`;
-      const profiling = profiles ? ['--cpu-prof', '--cpu-prof-dir', profiles, '--cpu-prof-name', name] : [];
-      return run([...profiling, ...(await entryOf(service))], '/readyz', { LOG_LEVEL: 'warn', ...more });
+      return run([...profiling(service), ...(await entryOf(service))], '/readyz', { LOG_LEVEL: 'warn', ...more });
+    },
+    async startNullSinkWorker(): Promise<Started> {
+      const source = 'tests/load/null-sink-worker.ts';
+      const entry = fromSource ? ['--import', 'tsx', source] : [await bundleFile(source)];
+      return run([...profiling('null-sink-worker'), ...entry], '/readyz', {});
     },
     startBare: () => run(['--import', 'tsx', 'tests/load/bare-server.ts'], '/', {}),
     end: (...ended: Started[]) => end(ended.map((each) => each.process)),

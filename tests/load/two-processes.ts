@@ -3,8 +3,8 @@ import { type LoadContext, sendConnections } from './load-context.ts';
 import { type Row, summarise } from './report.ts';
 import { sendTraffic } from './traffic.ts';
 import { createVisitors } from './visitors.ts';
+import { warmUp } from './warm-up.ts';
 
-const warmUpSeconds = 2;
 const goal = { atLeast: 0.95, aim: 1, unit: ' x' };
 
 type Kind = 'bare' | 'bare2' | 'ingest' | 'ingest2';
@@ -24,8 +24,8 @@ export async function measureTwoProcesses({ options, stores, services, ingest, b
   const kinds = Object.keys(targets) as Kind[];
   const load = { nextVisitor: createVisitors(sendTraffic(stores.websites, 20_000)), connections: sendConnections };
   const results: Record<Kind, LoadResult>[] = [];
-  await closedLoad({ ...load, targets: targets.bare2, seconds: warmUpSeconds });
-  await closedLoad({ ...load, targets: targets.ingest2, seconds: warmUpSeconds });
+  await warmUp(stores.websites, secondIngest, secondBare);
+  await stores.emptyLog();
   for (let round = 0; round < options.rounds; round++) {
     const result: Partial<Record<Kind, LoadResult>> = {};
     for (const kind of kinds) {
