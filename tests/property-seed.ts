@@ -4,3 +4,5 @@ if (FUZZ_SEED) {
   const { default: fc } = await import('fast-check');
   fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(FUZZ_SEED) });
 }
+
+export {};
