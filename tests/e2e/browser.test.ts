@@ -1,97 +1,108 @@
 /// <reference lib="dom" />
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { allPaths, createWebsite, eventually, logIn, type Stats } from '../api-client.ts';
-import { findOrInstallChromium } from '../chromium.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createWebsite, logIn } from '../api-client.ts';
+import { loggedEvents, statsOf } from '../collector.ts';
 import { startMeridian } from '../meridian.ts';
+import { openShop, type Shop, type Tracker } from '../shop.ts';
 
-// Pages on another origin than the collector, as every tracked website is: preflight, CORS and keepalive are real.
-const meridian = await startMeridian();
-const api = `${meridian.origin}/api`;
-const admin = await logIn(api, 'admin', meridian.password);
-const shop = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<title>Shop</title>'));
-let browser: Browser;
-let page: Page;
+// A page of another origin loads a tracker, as customers' pages do; what became of it is asked of the query API.
+const meridian = await startMeridian({ FLUSH_MAX_WAIT_MS: '10' });
+const admin = await logIn(`${meridian.origin}/api`, 'admin', meridian.password);
+let shop: Shop;
 
 beforeAll(async () => {
-  await once(shop.listen(0, '127.0.0.1'), 'listening');
-  browser = await chromium.launch({
-    executablePath: findOrInstallChromium(),
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-  });
-  page = await browser.newPage();
+  shop = await openShop(meridian.origin);
 }, 300_000);
 
+afterEach(() => shop.closePages());
+
 afterAll(async () => {
-  await browser?.close();
-  shop.close();
+  await shop?.close();
   await meridian.stop();
 });
 
-/** Sends one event from the page as a tracker script does; returns what the page's script got to see. */
-async function sendFromPage(body: unknown, options: { cache?: string; credentials?: 'omit' | 'include' } = {}) {
-  await page.goto(`http://localhost:${(shop.address() as AddressInfo).port}/products`);
-  return page.evaluate(
-    async ({ url, body, options }) => {
-      const response = await fetch(url, {
-        method: 'POST',
-        keepalive: true,
-        credentials: options.credentials ?? 'omit',
-        headers: {
-          'content-type': 'application/json',
-          ...(options.cache !== undefined && { 'x-umami-cache': options.cache }),
-        },
-        body: JSON.stringify(body),
-      });
-      return { status: response.status, body: (await response.json()) as Record<string, string> };
-    },
-    { url: `${api}/send`, body, options },
-  );
+/** All answers as the page's script saw them, once every request has its answer. */
+async function settledAnswers(page: Awaited<ReturnType<Shop['newPage']>>): Promise<Tracker['answers']> {
+  return page.evaluate(async () => {
+    await window.tracker.settled();
+    return window.tracker.answers;
+  });
 }
 
-test('a page of another origin sends, reads the answer and stays in its visit by the token it passes back', async () => {
+test('pageview, event, identify and performance of one page are one visitor and one visit, with the token passed on', async () => {
   const website = await createWebsite(admin);
-  const event = (url: string) => ({ type: 'event', payload: { website: website.id, url, hostname: 'localhost' } });
-  const first = await sendFromPage(event('/a'));
-  const second = await sendFromPage(event('/b'), { cache: first.body.cache ?? '', credentials: 'include' });
-  expect([first.status, second.status]).toEqual([200, 200]);
-  expect(second.body.visitId).toBe(first.body.visitId);
-  await eventually(
-    () => admin.get<Stats>(`/websites/${website.id}/stats`),
-    (stats) => stats.pageviews === 2 && stats.visits === 1,
-  );
+  const page = await shop.newPage();
+  await page.goto(shop.trackedPage('/products', { website: website.id }));
+  await page.evaluate(async () => {
+    await window.tracker.track('add-to-cart', { sku: 'A-1', price: 19.9 });
+    await window.tracker.identify('user-42', { plan: 'pro' });
+    await window.tracker.track('checkout');
+    await window.tracker.measure({ lcp: 1200.5, inp: 80, cls: 0.02, fcp: 600, ttfb: 90 });
+  });
+  const answers = await settledAnswers(page);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  expect(new Set(answers.map(({ body }) => body.visitId)).size).toBe(1);
+  expect(new Set(answers.map(({ body }) => body.cache)).size).toBeGreaterThan(1);
+
+  const rows = await loggedEvents(admin, website.id, 3);
+  expect(rows.map((row) => [row.eventType, row.eventName, row.hasData, row.distinctId])).toEqual([
+    [1, '', false, ''],
+    [2, 'add-to-cart', true, ''],
+    [2, 'checkout', false, 'user-42'],
+  ]);
+  for (const row of rows) {
+    expect(row).toMatchObject({ urlPath: '/products', pageTitle: 'Shop /products', hostname: 'localhost' });
+    expect(row).toMatchObject({ os: 'Linux', device: 'desktop', browser: expect.stringContaining('Chrome') });
+  }
+  await expect
+    .poll(() => statsOf(admin, website.id))
+    .toMatchObject({ pageviews: 1, visitors: 1, visits: 1, bounces: 1 });
+  const [measured] = await loggedEvents(admin, website.id, 1, { eventType: 5 });
+  expect(measured).toMatchObject({ urlPath: '/products', eventType: 5 });
 });
 
-test('a page of another origin can read why an event was refused', async () => {
-  const refused = await sendFromPage({ type: 'event', payload: { website: 'nonsense' } });
-  expect(refused.status).toBe(400);
-  expect(JSON.stringify(refused.body)).toContain('payload.website');
-});
+test.each(['omit', 'include'] as const)(
+  'with credentials: %s the page sends, reads the answer and stays in its visit',
+  async (credentials) => {
+    const website = await createWebsite(admin);
+    const page = await shop.newPage();
+    await page.goto(shop.trackedPage('/a', { website: website.id, credentials }));
+    await settledAnswers(page);
+    // A new document: the token is lost, the visit is not.
+    await page.goto(shop.trackedPage('/b', { website: website.id, credentials }));
+    await page.evaluate(() => window.tracker.track('scrolled'));
+    expect((await settledAnswers(page)).map(({ status }) => status)).toEqual([200, 200]);
+    const rows = await loggedEvents(admin, website.id, 3);
+    expect(rows.map((row) => [row.urlPath, row.eventName])).toEqual([
+      ['/a', ''],
+      ['/b', ''],
+      ['/b', 'scrolled'],
+    ]);
+    await expect
+      .poll(() => statsOf(admin, website.id))
+      .toMatchObject({ pageviews: 2, visitors: 1, visits: 1, bounces: 0 });
+  },
+);
 
-test('an event that is sent while the page is being left arrives, by keepalive and by sendBeacon', async () => {
+test('each step of a single-page app is a pageview with the step before as its referrer', async () => {
   const website = await createWebsite(admin);
-  await page.goto(`http://localhost:${(shop.address() as AddressInfo).port}/products`);
-  await page.evaluate(
-    ({ url, website }) => {
-      const body = (path: string) => JSON.stringify({ type: 'event', payload: { website, url: path } });
-      addEventListener('pagehide', () => {
-        fetch(url, {
-          method: 'POST',
-          keepalive: true,
-          headers: { 'content-type': 'application/json' },
-          body: body('/keepalive'),
-        });
-        navigator.sendBeacon(url, body('/beacon'));
-      });
-    },
-    { url: `${api}/send`, website: website.id },
-  );
-  await page.goto('about:blank');
-  await eventually(
-    () => allPaths(admin, website.id),
-    (paths) => paths.length === 2,
-  );
+  const page = await shop.newPage();
+  await page.goto(shop.trackedPage('/start', { website: website.id }));
+  await page.evaluate(() => {
+    history.pushState({}, '', '/products?size=2');
+    history.pushState({}, '', '/products/shoe#details');
+    history.pushState({}, '', '/café');
+  });
+  expect(await settledAnswers(page)).toHaveLength(4);
+  const rows = await loggedEvents(admin, website.id, 4);
+  expect(rows.map((row) => [row.urlPath, row.referrerPath, row.referrerDomain])).toEqual([
+    ['/start', '', ''],
+    ['/products', '/start', ''],
+    ['/products/shoe#details', '/products', ''],
+    ['/café', '/products/shoe#details', ''],
+  ]);
+  expect(rows[1]?.urlQuery).toBe('size=2');
+  await expect
+    .poll(() => statsOf(admin, website.id))
+    .toMatchObject({ pageviews: 4, visitors: 1, visits: 1, bounces: 0 });
 });
