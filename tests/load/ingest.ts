@@ -1,12 +1,12 @@
 // Measures the product on this machine and says what it should reach: `npm run load:ingest -- [--only send,batch] [--seconds 5]
-// [--rounds 3] [--from-source] [--profile]`. Ratios of one run are worth something; absolute figures depend on the machine and on
-// what else it does.
+// [--rounds 3] [--memory-minutes 1] [--from-source] [--profile]`. Ratios of one run are worth something; absolute figures depend on
+// the machine and on what else it does.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { printCpuProfiles } from './cpu-profile.ts';
 import { measureEventsPerCpuSecond } from './events-per-cpu-second.ts';
-import { hardwareLine } from './hardware.ts';
+import { hardwareLine, loadAverage } from './hardware.ts';
 import type { LoadContext } from './load-context.ts';
 import { startLoadStores } from './load-stores.ts';
 import { type Measurement, parseOptions } from './options.ts';
@@ -31,6 +31,7 @@ const measurements: { names: Measurement[]; measure(context: LoadContext): Promi
 ];
 
 const options = parseOptions(process.argv.slice(2));
+const loadBefore = loadAverage();
 const folder = mkdtempSync(join(tmpdir(), 'meridian-load-'));
 chmodSync(folder, 0o755); // PostgreSQL runs as a user of its own
 const profiles = join(folder, 'profiles');
@@ -57,8 +58,9 @@ try {
 
   printTable(rows);
   console.log(
-    `\n${await hardwareLine(stores.redis)}, appendfsync everysec; median of ${options.rounds} interleaved rounds of ` +
-      `${options.seconds} s; sender, stores and services share the cores; ${options.fromSource ? 'sources by tsx' : 'bundles'}`,
+    `\n${await hardwareLine(stores.redis)}, load average before the start ` +
+      `${loadBefore}; median of ${options.rounds} interleaved rounds of ${options.seconds} s; ` +
+      `sender, stores and services share the cores; ${options.fromSource ? 'sources by tsx' : 'bundles'}`,
   );
   await services.endAll();
   if (options.profile) printCpuProfiles(profiles);

@@ -4,7 +4,7 @@ import type { NextVisitor } from './visitors.ts';
 
 /** A connection on which one visitor after the other sends his requests, one at a time. */
 export type Sender = {
-  /** Sends the next request. `onAnswer` hears whether it was answered with 200. */
+  /** Sends the next request. `onAnswer` hears whether something of it was taken: the answer is a 200 with a token. */
   send(onAnswer: (isOk: boolean) => void): void;
   close(): void;
 };
@@ -32,10 +32,10 @@ export async function connectSender(port: number, nextVisitor: NextVisitor): Pro
     if (headEnd < 0) return;
     const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
     if (received.length < headEnd + 4 + length) return;
-    if (visitor.keepsToken) token = tokenIn(received, headEnd);
-    const isOk = received.startsWith('HTTP/1.1 200');
+    const answeredToken = received.startsWith('HTTP/1.1 200') ? tokenIn(received, headEnd) : '';
     received = '';
-    answered(isOk);
+    if (visitor.keepsToken) token = answeredToken;
+    answered(answeredToken !== '');
   });
 
   return {

@@ -3,11 +3,8 @@ import { addressOf, type NextVisitor, toRequest } from './visitors.ts';
 
 const templateCount = 50;
 
-/**
- * Servers that each send one batch, in which every event belongs to a session that was never seen before. `onSessions` hears how
- * many more there are.
- */
-export function createStrangers(websites: readonly string[], onSessions: (count: number) => void): NextVisitor {
+/** Servers that each send one batch, in which every event belongs to a session that was never seen before. */
+export function createStrangers(websites: readonly string[]): NextVisitor {
   const templates = Array.from({ length: templateCount }, (_, template) =>
     Array.from({ length: eventsPerBatch }, (_, i) =>
       JSON.stringify(payload(websites[template % websites.length] ?? '', template * eventsPerBatch + i, 0)).slice(1),
@@ -22,7 +19,6 @@ export function createStrangers(websites: readonly string[], onSessions: (count:
   return () => {
     const events = templates[batches++ % templateCount] ?? [];
     const body = `[${events.map((rest) => `{"type":"event","payload":{${who()},${rest}}`).join()}]`;
-    onSessions(events.length);
     let request: string | null = toRequest(post('/api/batch', 'shop-server/1', body), addressOf(batches), '');
     return {
       keepsToken: false,

@@ -55,7 +55,7 @@ export function sendTraffic(websites: readonly string[], requestCount: number): 
           type: 'event',
           payload: {
             ...payload(pick(websites, visit), visit, page),
-            ...(visit % 10 === 0 && { id: `customer-${visit}` }),
+            ...(visit % 20 < 2 && { id: `customer-${visit}` }),
           },
         }),
       ),
