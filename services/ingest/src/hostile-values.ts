@@ -97,7 +97,8 @@ const payloadFields =
 
 /** JSON text of an event of the website with hostile values in any of its fields, also twice; data and time are mostly acceptable. */
 export function hostileEvent(website: string): fc.Arbitrary<string> {
-  const field = fc.tuple(fc.constantFrom(...payloadFields), hostileJson);
+  const text = hostileText.map((value) => JSON.stringify(value));
+  const field = fc.tuple(fc.constantFrom(...payloadFields), fc.oneof({ weight: 3, arbitrary: text }, hostileJson));
   const properties = fc.array(fc.tuple(anyKey, hostileJson), { maxLength: 10 }).map(object);
   const data = fc.oneof({ weight: 9, arbitrary: properties }, hostileJson).map((json) => ['data', json] as const);
   const time = fc
@@ -105,7 +106,7 @@ export function hostileEvent(website: string): fc.Arbitrary<string> {
     .map((json) => ['timestamp', json] as const);
   const type = fc.constantFrom('"event"', '"event"', '"identify"', '"performance"', '"pageview"');
   return fc
-    .tuple(type, fc.array(field, { maxLength: 12 }), fc.option(data), fc.option(time))
+    .tuple(type, fc.array(field, { minLength: 2, maxLength: 16, size: 'max' }), fc.option(data), fc.option(time))
     .map(([typeJson, fields, ...optional]) => {
       const given = optional.filter((entry) => entry !== null);
       const payload = object([['website', JSON.stringify(website)], ...fields, ...given]);
