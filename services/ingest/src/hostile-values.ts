@@ -69,7 +69,7 @@ export const { value: hostileJson } = fc.letrec<{ value: string; container: stri
     fc.array(tie('value'), { maxLength: 5 }).map((values) => `[${values.join()}]`),
     fc.array(fc.tuple(anyKey, tie('value')), { maxLength: 8 }).map(object),
     fc.nat(40).map((depth) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`),
-    fc.nat(3_000).map((depth) => '['.repeat(depth) + ']'.repeat(depth)),
+    fc.integer({ min: 1, max: 3_000 }).map((depth) => '['.repeat(depth) + ']'.repeat(depth)),
     fc
       .integer({ min: 100, max: 5_000 })
       .map((count) => object(Array.from({ length: count }, (_, i) => [`k${i}`, String(i)]))),
