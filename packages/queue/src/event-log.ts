@@ -13,11 +13,9 @@ export type EventLog = {
   append(append: Append): Promise<AppendResult>;
 };
 
-const callsInFlightMax = 2;
-
 /**
- * The producer's end of the event log. All appends of one turn of the event loop, and those that come while two calls are on
- * their way, travel in one call.
+ * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
+ * the busier the collector, the fuller its calls, and a full call costs it hardly more than an empty one.
  * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
  * in time breaks it. `now`: the collector's clock, ms since 1970. `appendMaxWaitMs`: an append is settled after this time; less
  * than the connection's command timeout.
@@ -36,20 +34,16 @@ export function createEventLog({
   const runScript = createRedisScript(redis, appendScript);
   const clock = createRedisClock(redis);
   const waiting: AppendCall[] = [];
-  const inFlight = new Set<AppendCall>();
-  let isFlushPlanned = false;
+  /** The call that was sent last. */
+  let sent: AppendCall | undefined;
+  let isSending = false;
 
-  function flush(): void {
-    isFlushPlanned = false;
-    while (inFlight.size < callsInFlightMax) {
-      const call = waiting.shift();
-      if (!call) return;
-      inFlight.add(call);
-      void send(call).finally(() => {
-        inFlight.delete(call);
-        flush();
-      });
+  async function sendWaiting(): Promise<void> {
+    for (let call = waiting.shift(); call; call = waiting.shift()) {
+      sent = call;
+      await send(call);
     }
+    isSending = false;
   }
 
   async function send(call: AppendCall): Promise<void> {
@@ -66,14 +60,11 @@ export function createEventLog({
     }
   }
 
-  /**
-   * Redis refuses from now on what it has not done yet. A connection on which every call was given up may be dead, and keeps all
-   * that is written to it: the next one will show. Not before, as a call that is still in time would fail and yet be done.
-   */
+  /** Redis refuses from now on what it has not done yet. A connection that gives no answer may be dead: the next one will show. */
   function giveUp(call: AppendCall): void {
     if (call.isSettled()) return;
     call.fail(new Error('The event log did not answer in time'));
-    if (inFlight.size > 0 && [...inFlight].every((sent) => sent.isSettled())) redis.stream.destroy();
+    if (call === sent) redis.stream.destroy();
   }
 
   function openCall(): AppendCall {
@@ -91,9 +82,9 @@ export function createEventLog({
       if (redis.status !== 'ready') return Promise.reject(new Error(`The event log is not reachable: ${redis.status}`));
       return new Promise((resolve, reject) => {
         openCall().add(append, { resolve, reject });
-        if (isFlushPlanned || inFlight.size >= callsInFlightMax) return;
-        isFlushPlanned = true;
-        setImmediate(flush);
+        if (isSending) return;
+        isSending = true;
+        setImmediate(sendWaiting);
       });
     },
   };

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-const poolSize = 8_192;
-const randomPerId = 10;
+const poolBytes = 8_192;
+/** Hex digits of chance that an id takes: 12 bits after the time, 62 after the variant. */
+const digitsPerId = 19;
 const lastCounter = 0xfff;
-const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const variants = ['8', '9', 'a', 'b'];
+const hexOf12Bits = Array.from({ length: 4_096 }, (_, bits) => bits.toString(16).padStart(3, '0'));
 
 /**
  * Mints UUIDv7 texts (RFC 9562).
@@ -21,27 +23,37 @@ export function createUuidV7Minter({
   now?: () => number;
   random?: (size: number) => Uint8Array;
 } = {}): UuidV7Minter {
-  let pool: Uint8Array = new Uint8Array(0);
+  // Digits are cut from one long text and the time's part is kept, since two ids are minted for every event.
+  let pool = '';
   let used = 0;
   let lastMs = 0;
   let counter = 0;
+  let prefixMs = -1;
+  let prefix = '';
 
-  /** Position in the pool of the random bytes for one id. */
-  const drawRandom = (): number => {
-    if (used + randomPerId > pool.length) {
-      pool = random(poolSize);
+  /** Position in the pool of the digits for one id. */
+  function draw(): number {
+    if (used + digitsPerId > pool.length) {
+      pool = Buffer.from(random(poolBytes)).toString('hex');
       used = 0;
     }
-    const position = used;
-    used += randomPerId;
-    return position;
-  };
-  const byteAt = (position: number): number => pool[position] ?? 0;
-  const hexAt = (position: number): string => hexOfByte[byteAt(position)] ?? '';
+    used += digitsPerId;
+    return used - digitsPerId;
+  }
+
+  function format(ms: number, bits12: number, position: number): string {
+    if (ms !== prefixMs) {
+      const time = ms.toString(16).padStart(12, '0');
+      prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+      prefixMs = ms;
+    }
+    const variant = variants[Number.parseInt(pool.charAt(position + 3), 16) & 3];
+    return `${prefix}${hexOf12Bits[bits12]}-${variant}${pool.slice(position + 4, position + 7)}-${pool.slice(position + 7, position + 19)}`;
+  }
 
   return (atMs) => {
-    const position = drawRandom();
-    const random12 = ((byteAt(position) & 0x0f) << 8) | byteAt(position + 1);
+    const position = draw();
+    const random12 = Number.parseInt(pool.slice(position, position + 3), 16);
     if (atMs !== undefined) return format(atMs, random12, position);
     const nowMs = now();
     if (nowMs > lastMs) {
@@ -56,16 +68,6 @@ export function createUuidV7Minter({
     }
     return format(lastMs, counter, position);
   };
-
-  function format(ms: number, bits12: number, position: number): string {
-    const time = ms.toString(16).padStart(12, '0');
-    const variant = hexOfByte[(byteAt(position + 2) & 0x3f) | 0x80] ?? '';
-    return (
-      `${time.slice(0, 8)}-${time.slice(8)}-7${hexOfByte[bits12 >> 8]?.[1]}${hexOfByte[bits12 & 0xff]}-` +
-      `${variant}${hexAt(position + 3)}-${hexAt(position + 4)}${hexAt(position + 5)}${hexAt(position + 6)}` +
-      `${hexAt(position + 7)}${hexAt(position + 8)}${hexAt(position + 9)}`
-    );
-  }
 }
 
 /** The time that a UUIDv7 carries, in milliseconds since 1970. */
