@@ -1,6 +1,4 @@
 const byteOrderMark = 0xfeff;
-/** Below this size no body can cost much. */
-const checkedFromBytes = 16_384;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -16,7 +14,7 @@ export type ParsedJson = { ok: true; value: unknown } | { ok: false; message: st
  *   5 MB that is nothing but brackets, digits or keys, where a real batch of that size takes a few hundredths.
  */
 export function parseJson(body: Buffer, valuesMax: number): ParsedJson {
-  if (body.length > checkedFromBytes && hasMoreValues(body, valuesMax))
+  if (body.length > valuesMax && hasMoreValues(body, valuesMax))
     return { ok: false, message: `The JSON must not hold more than ${valuesMax} values.` };
   const text = body.toString('utf8');
   try {

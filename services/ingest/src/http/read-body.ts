@@ -20,18 +20,28 @@ const form = /^\s*(application\/x-www-form-urlencoded|multipart\/)/i;
  * Reads a request's body, decompressed, of at most `maxBytes`: no more is read, and no more is decompressed, than
  * that. Any content type but a form is accepted. Never settles when the client goes away.
  */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | BodyFault> {
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | BodyFault> {
   const { headers } = request;
   const type = headers['content-type'];
-  if (type !== undefined && type !== 'application/json' && form.test(type)) return formBody;
+  if (type !== undefined && type !== 'application/json' && form.test(type)) return Promise.resolve(formBody);
   const encoding = headers['content-encoding'];
   const decompress = encoding === undefined || encoding === '' ? null : decompressions.get(encoding.toLowerCase());
-  if (decompress === undefined && encoding?.toLowerCase() !== 'identity') return unknownEncoding;
-  if (Number(headers['content-length'] ?? 0) > maxBytes) return tooLarge(maxBytes);
+  if (decompress === undefined && encoding?.toLowerCase() !== 'identity') return Promise.resolve(unknownEncoding);
+  if (Number(headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge(maxBytes));
 
-  const body = await collectBytes(request, maxBytes);
-  if (body === null) return tooLarge(maxBytes);
-  return decompress ? decompressBody(body, decompress, maxBytes) : body;
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else resolve(tooLarge(maxBytes));
+    });
+    request.on('end', () => {
+      const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+      resolve(decompress ? decompressBody(body, decompress, maxBytes) : body);
+    });
+  });
 }
 
 const formBody: BodyFault = { code: 'unsupported-media-type', message: 'The body must be JSON, not a form.' };
@@ -42,20 +52,6 @@ const unknownEncoding: BodyFault = {
 
 function tooLarge(maxBytes: number): BodyFault {
   return { code: 'payload-too-large', message: `The body must not be larger than ${maxBytes / 1_024} KB.` };
-}
-
-/** Null as soon as there are more than `maxBytes`. */
-function collectBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) chunks.push(chunk);
-      else resolve(null);
-    });
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)));
-  });
 }
 
 function decompressBody(body: Buffer, decompress: Decompress, maxBytes: number): Buffer | BodyFault {

@@ -4,9 +4,10 @@ import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import type { CacheTokens } from '../cache-token.ts';
 import type { Collect, Sender } from '../collect.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
+import { readBody } from '../http/read-body.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { type AppendDeps, appendEvents } from './append-events.ts';
-import { readJson } from './read-json.ts';
+import { toJsonRequest } from './to-json-request.ts';
 
 export type RouteDeps = AppendDeps & {
   collect: Collect;
@@ -14,15 +15,16 @@ export type RouteDeps = AppendDeps & {
   tokens: CacheTokens;
 };
 
-const limits = { bodyMaxBytes: sendBodyMaxBytes, valuesMax: 40_000 };
+const valuesMax = 40_000;
 
 /** POST /send: one event. */
 export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
   const { collect, senderOf, tokens } = deps;
   return async (exchange) => {
-    const json = await readJson(exchange, limits);
+    const json = toJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes), valuesMax);
     if (!json) return;
-    const outcome = await collect(json.value, senderOf(exchange.request));
+    const decision = collect(json.value, senderOf(exchange.request));
+    const outcome = decision instanceof Promise ? await decision : decision;
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
 

@@ -1,27 +1,22 @@
 import { answerError, type Exchange } from '../http/answer.ts';
 import { parseJson } from '../http/parse-json.ts';
-import { readBody } from '../http/read-body.ts';
+import type { BodyFault } from '../http/read-body.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
 
 export type JsonRequest = { body: Buffer; value: unknown; idempotencyKey: string | undefined };
 
-/** Reads body and `Idempotency-Key`; null when one of them is not acceptable and the client has been told. */
-export async function readJson(
-  exchange: Exchange,
-  limits: { bodyMaxBytes: number; valuesMax: number },
-): Promise<JsonRequest | null> {
-  const { request } = exchange;
-  const body = await readBody(request, limits.bodyMaxBytes);
+/** Parses what was read of the body, and `Idempotency-Key`; null when one of them is not acceptable and the client has been told. */
+export function toJsonRequest(exchange: Exchange, body: Buffer | BodyFault, valuesMax: number): JsonRequest | null {
   if (!Buffer.isBuffer(body)) {
     answerError(exchange, body.code, body.message);
     return null;
   }
-  const parsed = parseJson(body, limits.valuesMax);
+  const parsed = parseJson(body, valuesMax);
   if (!parsed.ok) {
     answerError(exchange, 'bad-request', parsed.message);
     return null;
   }
-  const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+  const idempotencyKey = readIdempotencyKey(exchange.request.headers['idempotency-key']);
   if (idempotencyKey === null) {
     answerError(exchange, 'bad-request', 'Idempotency-Key: must be 1 to 200 visible ASCII characters');
     return null;
