@@ -53,7 +53,7 @@ const vital = (description: string, maximum: number) =>
     .meta({ type: ['number', 'null'], description, minimum: 0, maximum });
 
 const timestamp = z
-  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
   .transform((time) => (time > timestampMillisecondsAbove ? time : time * 1_000))
   .pipe(
     z
