@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const allowed: Record<string, string[]> = {
   'packages/contract': [],
   'packages/runtime': ['contract'],
-  'packages/queue': [],
+  'packages/queue': ['warehouse'],
   'packages/registry': [],
   'packages/warehouse': [],
   'packages/embedded': [],

@@ -1,5 +1,6 @@
 import { type ByteWriter, createByteWriter } from './byte-writer.ts';
-import { deflateLines, encodeEvent } from './collected-event.ts';
+import { encodeEvent } from './collected-event.ts';
+import { packRows } from './entry-rows.ts';
 import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
@@ -13,7 +14,7 @@ const entryBytesMax = 1_048_576;
 type Settle = { resolve(result: AppendResult): void; reject(error: Error): void };
 
 /** One entry of the log in the making. `slots`: for each event the place of its visit id in the unit. */
-type Entry = { partition: number; lines: ByteWriter; placements: ByteWriter; slots: number[] };
+type Entry = { partition: number; rows: ByteWriter; placements: ByteWriter; slots: number[] };
 
 /** What the script does or leaves as a whole: one idempotent append, or all appends that are not. */
 type Unit = {
@@ -55,16 +56,16 @@ export function createAppendCall(partitions: number) {
 
   function addEvent(unit: Unit, placement: Placement, slot: number): number {
     const partition = partitionOf(placement.event.websiteId, partitions);
-    const line = encodeEvent(placement.event);
     let entry = unit.entries.findLast((candidate) => candidate.partition === partition);
-    if (!entry || entry.slots.length >= entryEventsMax || entry.lines.length() + line.length > entryBytesMax) {
-      entry = { partition, lines: createByteWriter(), placements: createByteWriter(), slots: [] };
+    if (!entry || entry.slots.length >= entryEventsMax || entry.rows.length() >= entryBytesMax) {
+      entry = { partition, rows: createByteWriter(), placements: createByteWriter(), slots: [] };
       unit.entries.push(entry);
     }
-    entry.lines.text(entry.slots.length > 0 ? `\n${line}` : line);
+    const lengthBefore = entry.rows.length();
+    encodeEvent(entry.rows, placement.event);
     writePlacement(entry.placements, placement);
     entry.slots.push(slot);
-    return line.length;
+    return entry.rows.length() - lengthBefore;
   }
 
   /** Keys and arguments as append-script.ts reads them, after deadline and clock. */
@@ -78,7 +79,7 @@ export function createAppendCall(partitions: number) {
       args.push(idempotency?.bodyHash ?? '', idempotency?.draft ?? '', order, entries.length);
       for (const entry of entries) {
         keys.push(eventsKey(entry.partition));
-        args.push(entry.placements.bytes(), deflateLines(entry.lines.bytes()));
+        args.push(entry.placements.bytes(), packRows(entry.rows.bytes()));
       }
     }
     return { keys, args };

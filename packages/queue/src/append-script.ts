@@ -1,4 +1,4 @@
-import { eventFormatVersion } from './collected-event.ts';
+import { eventFormatVersion } from './entry-rows.ts';
 
 /**
  * The Lua script that appends to the event log: in one atomic step it looks whether a request is a repetition, places every
@@ -9,13 +9,13 @@ import { eventFormatVersion } from './collected-event.ts';
  *   KEYS  for each unit: its idempotency key if it has one, then the stream of each of its entries
  *   ARGV  the deadline (Redis's clock, ms), the collector's clock (ms), then for each unit: hash of the body ('' = the unit is
  *         not idempotent), draft of the answer, order of the visit ids (kept, not read), number of entries; and for each entry:
- *         its placements, its deflated events
+ *         its placements, its packed rows (see entry-rows.ts)
  *   A placement is, big-endian: flags (1 byte), session id (16), candidate visit id (16), event time (double, ms);
  *   flag 1: visit id (16) and last event time (double) of the token of this session;
  *   flag 2: session id (16), visit id (16) and last event time (double) of the token of a session without id, while this event
  *           brings one;
  *   flag 4: the event does not prolong its visit.
- * An entry's fields: v (format version), n (number of events), events (deflated), visitIds (16 bytes for each event, in order).
+ * An entry's fields: v (format version), n (number of events), rows (packed), visitIds (16 bytes for each event, in order).
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
  *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
  *
@@ -170,11 +170,11 @@ while argAt < #ARGV do
   else
     local answer = {'appended'}
     for _ = 1, entryCount do
-      local stream, placements, events = nextKey(), nextArg(), nextArg()
+      local stream, placements, rows = nextKey(), nextArg(), nextArg()
       local ids = placeEvents(placements, 'visits' .. string.sub(stream, 7) .. ':')
       local visitIds = table.concat(ids)
       answer[#answer + 1] = visitIds
-      entries[#entries + 1] = {stream, #ids, events, visitIds}
+      entries[#entries + 1] = {stream, #ids, rows, visitIds}
     end
     if answerKey then repeatable[answerKey] = {bodyHash, draft, order, table.concat(answer, '', 2)} end
     answers[#answers + 1] = answer
@@ -182,7 +182,7 @@ while argAt < #ARGV do
 end
 
 for _, entry in ipairs(entries) do
-  call('XADD', entry[1], '*', 'v', '${eventFormatVersion}', 'n', entry[2], 'events', entry[3], 'visitIds', entry[4])
+  call('XADD', entry[1], '*', 'v', '${eventFormatVersion}', 'n', entry[2], 'rows', entry[3], 'visitIds', entry[4])
 end
 for key, answer in pairs(repeatable) do
   call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'order', answer[3], 'visitIds', answer[4])

@@ -20,10 +20,6 @@ export function createByteWriter() {
     advance(size: number): void {
       length += size;
     },
-    text(text: string): void {
-      reserve(3 * text.length);
-      length += buffer.write(text, length);
-    },
     length: () => length,
     bytes: () => buffer.subarray(0, length),
   };

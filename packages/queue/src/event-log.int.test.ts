@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
+import type { EventRow } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type CollectedEvent, decodeEvents } from './collected-event.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
+import { toLogBatch } from './log-batch.ts';
 import { eventsKey } from './log-keys.ts';
 import type { Append, Placement } from './placement.ts';
-import { pendingEvent } from './test-events.ts';
+import { eventsOf, pendingEvent, toRow } from './test-events.ts';
 import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
 import { createUuidV7Minter } from './uuid-v7.ts';
 
@@ -19,15 +20,12 @@ function placement(changes: Partial<Placement['event']> = {}): Placement {
 }
 
 /** The entries of the log, partition by partition, each as its events. */
-async function storedEntries(redis: Redis): Promise<CollectedEvent[][]> {
-  const entries: CollectedEvent[][] = [];
+async function storedEntries(redis: Redis): Promise<EventRow[][]> {
+  const entries: EventRow[][] = [];
   for (let partition = 0; partition < partitions; partition++) {
-    for (const [, fields] of await redis.xrangeBuffer(eventsKey(partition), '-', '+')) {
-      const value = (name: string) =>
-        fields[fields.findIndex((field) => field.toString() === name) + 1] ?? Buffer.alloc(0);
-      const events = decodeEvents(value('events'), value('visitIds'));
-      expect(value('v').toString()).toBe('1');
-      expect(Number(value('n'))).toBe(events.length);
+    for (const [id, fields] of await redis.xrangeBuffer(eventsKey(partition), '-', '+')) {
+      const events = eventsOf(toLogBatch([[[id, fields]]], false).rows);
+      expect(fields.slice(0, 4).map(String)).toEqual(['v', '2', 'n', String(events.length)]);
       entries.push(events);
     }
   }
@@ -58,7 +56,7 @@ describe('the event log', () => {
     const result = await log.append({ placements });
     const stored = (await storedEntries(redis)).flat().sort((a, b) => (a.eventId < b.eventId ? -1 : 1));
     expect(result).toEqual({ ok: true, visitIds: stored.map((event) => event.visitId) });
-    expect(stored).toEqual(placements.map(({ event }, i) => ({ ...event, visitId: stored[i]?.visitId })));
+    expect(stored).toEqual(placements.map(({ event }, i) => toRow(event, stored[i]?.visitId)));
   });
 
   test('makes one entry for each partition of all that comes in one turn of the event loop', async () => {
@@ -90,7 +88,7 @@ describe('the event log', () => {
       placement({ data: JSON.stringify({ text: 'x'.repeat(100_000) }) }),
     );
     await log.append({ placements });
-    expect((await storedEntries(redis)).map((events) => events.length)).toEqual([10, 10, 10]);
+    expect((await storedEntries(redis)).map((events) => events.length)).toEqual([11, 11, 8]);
   });
 
   test('appends after Redis has lost its scripts', async () => {

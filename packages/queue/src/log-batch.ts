@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type CollectedEvent, decodeEvents, eventFormatVersion } from './collected-event.ts';
+import { eventRowEnd, eventTypeOf, setVisitId } from '@meridian/warehouse/event-row';
+import { eventTypeCode } from './collected-event.ts';
+import { eventFormatVersion, unpackRows } from './entry-rows.ts';
+
+/** Rows of events as the warehouse takes them, one behind the other: row i begins at `starts[i]`, and `starts[count]` is the end. */
+export type EventRows = { count: number; bytes: Buffer; starts: Uint32Array };
 
 /** Entries of the log that are stored together. */
 export type LogBatch = {
@@ -7,7 +12,7 @@ export type LogBatch = {
   token: string;
   /** Ids of the entries, for each partition. */
   entryIds: string[][];
-  events: CollectedEvent[];
+  rows: EventRows;
   /** Entries whose bytes make no sense: they become dead letters. */
   unreadable: { partition: number; reason: string; entry: string }[];
   /** An earlier attempt may have stored some of the events: ask which before storing. */
@@ -17,30 +22,78 @@ export type LogBatch = {
 /** An entry as Redis gives it: its id, and names and values of its fields. */
 export type RawEntry = [id: Buffer, fields: Buffer[]];
 
+type Entry = { partition: number; fields: Buffer[]; packed: Buffer; visitIds: Buffer };
+
+const visitIdBytes = 16;
+const eventTypes = new Set<number>(Object.values(eventTypeCode));
+
 /**
  * Reads entries. Those of another format version than this program knows are left out: they stay with the log until a worker
  * that knows it takes them over. `token`: of the batch when it was begun before.
  */
 export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStored: boolean, token?: string): LogBatch {
-  const batch: LogBatch = { token: '', entryIds: entries.map(() => []), events: [], unreadable: [], mayBeStored };
-  for (const [partition, list] of entries.entries()) for (const entry of list) addEntry(batch, partition, entry);
-  batch.token = token ?? tokenOf(batch.entryIds);
-  return batch;
+  const entryIds = entries.map((): string[] => []);
+  const known: Entry[] = [];
+  for (const [partition, list] of entries.entries()) {
+    for (const [id, fields] of list) {
+      const version = valueAt(fields, 0, 'v');
+      if (/^\d+$/.test(version.toString()) && version.toString() !== eventFormatVersion) continue;
+      entryIds[partition]?.push(id.toString());
+      known.push({ partition, fields, packed: valueAt(fields, 2, 'rows'), visitIds: valueAt(fields, 3, 'visitIds') });
+    }
+  }
+  return { token: token ?? tokenOf(entryIds), entryIds, mayBeStored, ...readEntries(known) };
 }
 
-function addEntry(batch: LogBatch, partition: number, [id, fields]: RawEntry): void {
-  const value = (name: string): Buffer | undefined =>
-    fields[fields.findIndex((f, i) => i % 2 === 0 && f.equals(Buffer.from(name))) + 1];
-  const version = value('v')?.toString();
-  if (version !== undefined && /^\d+$/.test(version) && version !== eventFormatVersion) return;
-  batch.entryIds[partition]?.push(id.toString());
+const nothing = Buffer.alloc(0);
+
+/** The value of the field with that name at that position (see append-script.ts); nothing when there is another or none. */
+function valueAt(fields: readonly Buffer[], position: number, name: string): Buffer {
+  return (fields[2 * position]?.toString('latin1') === name && fields[2 * position + 1]) || nothing;
+}
+
+/** All entries at once; one by one where that makes no sense, to find out which of them it is. */
+function readEntries(entries: readonly Entry[]): Pick<LogBatch, 'rows' | 'unreadable'> {
   try {
-    for (const event of decodeEvents(value('events') ?? Buffer.alloc(0), value('visitIds') ?? Buffer.alloc(0)))
-      batch.events.push(event);
-  } catch (error) {
-    const entry = JSON.stringify(fields.map((field) => field.toString('base64')));
-    batch.unreadable.push({ partition, reason: `unreadable entry: ${String(error)}`, entry });
+    return { rows: findRows(unpackRows(entries.map((entry) => entry.packed)), entries), unreadable: [] };
+  } catch {
+    const readable: Entry[] = [];
+    const parts: Buffer[] = [];
+    const unreadable: LogBatch['unreadable'] = [];
+    for (const entry of entries) {
+      try {
+        const part = unpackRows([entry.packed]);
+        findRows(part, [entry]);
+        parts.push(part);
+        readable.push(entry);
+      } catch (error) {
+        const text = JSON.stringify(entry.fields.map((field) => field.toString('base64')));
+        unreadable.push({ partition: entry.partition, reason: `unreadable entry: ${String(error)}`, entry: text });
+      }
+    }
+    return { rows: findRows(Buffer.concat(parts), readable), unreadable };
   }
+}
+
+/** Finds the rows, one for each visit id, and fills these in. Throws when the bytes are not exactly so many rows. */
+function findRows(bytes: Buffer, entries: readonly Entry[]): EventRows {
+  const count = entries.reduce((sum, { visitIds }) => sum + visitIds.length / visitIdBytes, 0);
+  const starts = new Uint32Array(Math.ceil(count) + 1);
+  let row = 0;
+  let at = 0;
+  for (const { visitIds } of entries) {
+    if (visitIds.length === 0) throw new Error('an entry without visit ids');
+    for (let from = 0; from < visitIds.length; from += visitIdBytes) {
+      if (!eventTypes.has(eventTypeOf(bytes, at))) throw new Error('not the row of an event');
+      starts[row] = at;
+      setVisitId(bytes, at, visitIds, from);
+      at = eventRowEnd(bytes, at);
+      row += 1;
+    }
+  }
+  if (at !== bytes.length || row !== count) throw new Error('an entry must hold one row for each visit id');
+  starts[row] = at;
+  return { count, bytes, starts };
 }
 
 function tokenOf(entryIds: readonly (readonly string[])[]): string {

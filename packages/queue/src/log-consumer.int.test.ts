@@ -8,9 +8,9 @@ import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
 import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf } from './log-keys.ts';
 import { getLogMark, isConsumedUpTo } from './log-marks.ts';
 import type { Placement } from './placement.ts';
-import { pendingEvent } from './test-events.ts';
+import { eventsOf, pendingEvent } from './test-events.ts';
 import { connectProducer, connectWorker, patience, startOwnRedis } from './test-redis.ts';
-import { createUuidV7Minter } from './uuid-v7.ts';
+import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
 
 const mint = createUuidV7Minter();
 const partitions = 3;
@@ -64,7 +64,10 @@ async function getBatch(from: LogConsumer, ask = limits): Promise<LogBatch> {
   }
 }
 
-const idsOf = (batch: LogBatch): string[] => batch.events.map((event) => event.eventId).sort();
+const idsOf = (batch: LogBatch): string[] =>
+  eventsOf(batch.rows)
+    .map((event) => event.eventId)
+    .sort();
 const entriesLeft = async (): Promise<number> =>
   (await Promise.all(streams.map((stream) => redis.xlen(stream)))).reduce((sum, length) => sum + length, 0);
 
@@ -75,7 +78,7 @@ describe('a consumer', () => {
     const appended = await append(30);
     const batch = await getBatch(worker);
     expect(idsOf(batch)).toEqual(appended);
-    expect(batch.events[0]?.visitId).toEqual(expect.any(String));
+    expect(uuidV7TimeMs(eventsOf(batch.rows)[0]?.visitId ?? '')).toBe(pendingEvent().createdAtMs);
     expect(batch.mayBeStored).toBe(false);
     expect(await worker.commit(batch, [])).toBe(true);
     expect(await entriesLeft()).toBe(0);
@@ -93,8 +96,8 @@ describe('a consumer', () => {
   test('closes a batch when it is full', async () => {
     for (let i = 0; i < 6; i++) await append(30);
     const batch = await getBatch(await consumer(), { eventsMax: 60, maxWaitMs: 10_000 });
-    expect(batch.events.length).toBeGreaterThanOrEqual(60);
-    expect(batch.events.length).toBeLessThan(180);
+    expect(batch.rows.count).toBeGreaterThanOrEqual(60);
+    expect(batch.rows.count).toBeLessThan(180);
   });
 
   test('shares the log with others: every event goes to one', async () => {
@@ -230,7 +233,7 @@ describe('what cannot be stored', () => {
     await append(10);
     const worker = await consumer();
     const batch = await getBatch(worker);
-    const [event] = batch.events;
+    const [event] = eventsOf(batch.rows);
     if (!event) throw new Error('no event');
     await worker.commit(batch, [{ event, reason: 'too odd' }]);
     expect(await lettersIn()).toEqual([
@@ -244,7 +247,7 @@ describe('what cannot be stored', () => {
     const appended = await append(10);
     const worker = await consumer();
     const batch = await getBatch(worker);
-    const [event] = batch.events;
+    const [event] = eventsOf(batch.rows);
     if (!event) throw new Error('no event');
     const key = deadLettersKey(partitionOf(event.websiteId, partitions));
     await redis.set(key, 'not a stream');
@@ -254,7 +257,7 @@ describe('what cannot be stored', () => {
   });
 
   test('because its bytes make no sense becomes a dead letter; its neighbours are delivered', async () => {
-    await redis.xadd(eventsKey(1), '*', 'v', '1', 'n', '1', 'events', 'garbage', 'visitIds', 'x'.repeat(16));
+    await redis.xadd(eventsKey(1), '*', 'v', '2', 'n', '1', 'rows', 'garbage', 'visitIds', 'x'.repeat(16));
     await redis.xadd(eventsKey(1), '*', 'nothing', 'known');
     const appended = await append(10);
     const worker = await consumer();
@@ -270,7 +273,7 @@ describe('what cannot be stored', () => {
   });
 
   test('because a later version wrote it stays in the log for a worker that knows the version', async () => {
-    await redis.xadd(eventsKey(1), '*', 'v', '2', 'n', '1', 'events', 'x', 'visitIds', 'y');
+    await redis.xadd(eventsKey(1), '*', 'v', '3', 'n', '1', 'rows', 'x', 'visitIds', 'y');
     const appended = await append(10);
     const worker = await consumer();
     const batch = await getBatch(worker);
@@ -292,7 +295,7 @@ test('a full Redis can be drained', async () => {
   await expect(append(1)).rejects.toThrow();
   const batch = await getBatch(worker);
   expect(idsOf(batch)).toEqual(appended);
-  const [event] = batch.events;
+  const [event] = eventsOf(batch.rows);
   if (!event) throw new Error('no event');
   expect(await worker.commit(batch, [{ event, reason: 'also a dead letter fits' }])).toBe(true);
   expect(await entriesLeft()).toBe(0);

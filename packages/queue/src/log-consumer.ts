@@ -1,5 +1,5 @@
+import type { EventRow } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
-import type { CollectedEvent } from './collected-event.ts';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
 import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
 import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf, restartKey } from './log-keys.ts';
@@ -13,7 +13,7 @@ const entryEventsMax = 500;
 const idleReadMs = 500;
 
 /** An event that cannot be stored, and why. */
-export type DeadLetter = { event: CollectedEvent; reason: string };
+export type DeadLetter = { event: EventRow; reason: string };
 
 /**
  * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so), `commit`. Stores

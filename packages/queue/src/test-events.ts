@@ -1,6 +1,12 @@
-import type { PendingEvent } from './collected-event.ts';
+import { type EventRow, readEventRow } from '@meridian/warehouse/event-row';
+import { createByteWriter } from './byte-writer.ts';
+import { encodeEvent, eventTypeCode, type PendingEvent } from './collected-event.ts';
+import { packRows } from './entry-rows.ts';
+import { type EventRows, type RawEntry, toLogBatch } from './log-batch.ts';
+import { writeUuid } from './uuid-bytes.ts';
 
 const websiteId = '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f';
+const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
 
 /** A page view of a fixed visitor at a fixed time, for tests. */
 export function pendingEvent(changes: Partial<PendingEvent> = {}): PendingEvent {
@@ -47,4 +53,34 @@ export function pendingEvent(changes: Partial<PendingEvent> = {}): PendingEvent 
     cls: null,
     ...changes,
   };
+}
+
+/** An entry of the log as Redis gives it, with these events, each in the visit with the id. */
+export function rawEntry(events: readonly PendingEvent[], visitIds: readonly string[]): RawEntry {
+  const rows = createByteWriter();
+  for (const event of events) encodeEvent(rows, event);
+  const ids = Buffer.alloc(16 * visitIds.length);
+  for (const [i, visitId] of visitIds.entries()) writeUuid(ids, 16 * i, visitId);
+  const names = ['v', 'n', 'rows', 'visitIds'].map((name) => Buffer.from(name));
+  const values = [Buffer.from('2'), Buffer.from(String(events.length)), packRows(rows.bytes()), ids];
+  return [Buffer.from('1-1'), names.flatMap((name, i) => [name, values[i] ?? Buffer.alloc(0)])];
+}
+
+/** The events as a worker has them in hand, all of one visit. */
+export function rowsOf(events: readonly PendingEvent[]): EventRows {
+  const entry = rawEntry(
+    events,
+    events.map(() => visitId),
+  );
+  return toLogBatch([events.length > 0 ? [entry] : []], false).rows;
+}
+
+/** The opposite of `rowsOf`. */
+export function eventsOf({ count, bytes, starts }: EventRows): EventRow[] {
+  return Array.from({ length: count }, (_, row) => readEventRow(bytes, starts[row] ?? 0));
+}
+
+/** What becomes of an event on its way through the log. */
+export function toRow({ type, ...event }: PendingEvent, ofVisit: string = visitId): EventRow {
+  return { ...event, visitId: ofVisit, eventType: eventTypeCode[type] };
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import { expect, test } from 'vitest';
-import { at, createTestSite } from './test-site.ts';
+import { type EventRow, eventColumns } from './event-row.ts';
+import { at, createTestSite, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 import { createWarehouse } from './warehouse.ts';
 import { WarehouseError } from './warehouse-error.ts';
@@ -39,7 +40,7 @@ test('migrations may run twice and side by side', async () => {
 
 test('the same block with the same token is stored once in the events and in every view, also after a restart', async () => {
   const site = createTestSite(warehouse);
-  const rows = [site.toRow({ t: '10:00', urlPath: '/a' }), site.toRow({ t: '10:20', urlPath: '/b' })];
+  const rows = toBlock([site.toRow({ t: '10:00', urlPath: '/a' }), site.toRow({ t: '10:20', urlPath: '/b' })]);
   const token = randomUUID();
   await warehouse.insertEvents(rows, token);
   await warehouse.insertEvents(rows, token);
@@ -55,7 +56,7 @@ test('the same block with the same token is stored once in the events and in eve
 
 test('two identical blocks with different tokens are two honest batches: both stay', async () => {
   const site = createTestSite(warehouse);
-  const rows = [site.toRow({ t: '10:00' })];
+  const rows = toBlock([site.toRow({ t: '10:00' })]);
   await warehouse.insertEvents(rows, randomUUID());
   await warehouse.insertEvents(rows, randomUUID());
   expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(2));
@@ -69,7 +70,7 @@ test('a block of 120 months is stored whole, with all its views', async () => {
 
 test('a retry after a view refused the block completes the view and doubles nothing', async () => {
   const site = createTestSite(warehouse);
-  const rows = [site.toRow({ t: '10:00' })];
+  const rows = toBlock([site.toRow({ t: '10:00' })]);
   await client.command({
     query: `CREATE MATERIALIZED VIEW broken_mv TO path_day AS
       SELECT website_id, toDate(created_at) AS day, '' AS url_path, throwIf(website_id = '${site.websiteId}') AS pageviews FROM events`,
@@ -81,17 +82,29 @@ test('a retry after a view refused the block completes the view and doubles noth
   expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(1));
 });
 
-test('a value that cannot be stored is an error of kind "data" and stores nothing of its block', async () => {
+test('a block with a row that cannot be stored is an error of kind "data", and nothing of it is stored', async () => {
   const site = createTestSite(warehouse);
-  const rows = [site.toRow({ t: '10:00' }), site.toRow({ t: '10:01', eventId: 'no uuid' })];
+  const rows = toBlock([site.toRow({ t: '10:00' }), site.toRow({ t: '10:01', tag: site.websiteId })]);
+  await client.command({ query: `ALTER TABLE events ADD CONSTRAINT odd CHECK tag != '${site.websiteId}'` });
   await expect(warehouse.insertEvents(rows, randomUUID())).rejects.toMatchObject({ kind: 'data' });
+  await client.command({ query: 'ALTER TABLE events DROP CONSTRAINT odd' });
+  expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(0));
+});
+
+test('a block that ends inside a row is an error of kind "data", and nothing of it is stored', async () => {
+  const site = createTestSite(warehouse);
+  const [whole = Buffer.alloc(0), cut = whole] = toBlock([site.toRow({ t: '10:00' }), site.toRow({ t: '10:01' })]);
+  const inserted = warehouse.insertEvents([whole, cut.subarray(0, -1)], randomUUID());
+  await expect(inserted).rejects.toMatchObject({ kind: 'data' });
   expect(await pageviewsByTable(site.websiteId)).toEqual(everywhere(0));
 });
 
 test('a ClickHouse that does not answer is an error of kind "unavailable"', async () => {
   const absent = createWarehouse('http://127.0.0.1:9/meridian');
   const site = createTestSite(absent);
-  await expect(absent.insertEvents([site.toRow({ t: '10:00' })], 'x')).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(absent.insertEvents(toBlock([site.toRow({ t: '10:00' })]), 'x')).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
   await expect(absent.getStats(site.ask())).rejects.toMatchObject({ kind: 'unavailable' });
   await expect(absent.ping()).rejects.toMatchObject({ kind: 'unavailable' });
   await absent.close();
@@ -135,27 +148,56 @@ test('of two values of one session property the later event time wins, in whatev
   ]);
 });
 
-test('numbers, instants and strings come back as they were stored', async () => {
+const hostile = [
+  '',
+  ' ',
+  'NULL',
+  '\\N',
+  'żółw 😀 "quoted" \\ tab\t newline\n nul\0 {x:String}',
+  'a'.repeat(127),
+  'a'.repeat(128),
+  'ü'.repeat(64),
+  '\u{10FFFF}'.repeat(5_000),
+  'x'.repeat(300_000),
+];
+
+test('every column comes back as it was stored, whatever its value', async () => {
   const site = createTestSite(warehouse);
-  const text = 'żółw 😀 "quoted" \\ tab\t newline\n nul\0 {x:String}';
-  await site.insert([
-    {
-      t: '2000-01-01T00:00:00.001Z',
-      eventType: 5,
-      urlPath: text,
-      pageTitle: text,
-      data: text,
-      lcp: 0,
-      inp: 1234.5678,
-      cls: 0.1,
-    },
+  const names = Object.keys(site.toRow({ t: '10:00' })) as (keyof EventRow)[];
+  const texts = names.filter((name) => typeof site.toRow({ t: '10:00' })[name] === 'string' && !name.endsWith('Id'));
+  const times = [
+    '2000-01-01T00:00:00.000Z',
+    '2000-01-01T00:00:00.001Z',
+    '2026-06-10T10:00:00.999Z',
+    '2100-12-31T23:59:59.999Z',
+  ];
+  const stored = await site.insert([
+    ...hostile.map((text) => ({
+      t: '10:00',
+      distinctId: text,
+      ...Object.fromEntries(texts.map((name) => [name, text])),
+    })),
+    // Each text another one: none may come back in another column.
+    { t: '10:00', distinctId: 'distinctId', ...Object.fromEntries(texts.map((name) => [name, name])) },
+    ...times.map((t) => ({ t })),
+    { t: '10:00', eventType: 5, lcp: 0, inp: 1234.5678, fcp: 60_000, ttfb: Number.MIN_VALUE, cls: Number.MAX_VALUE },
+    { t: '10:00', eventType: 5, cls: 0.1 },
+    { t: '10:00', eventType: 2, lcp: -0.5 },
   ]);
+  const ids = stored.map((row) => row.eventId);
+  const columns = eventColumns.map((column) =>
+    column === 'created_at' ? 'toUnixTimestamp64Milli(created_at)' : column,
+  );
   const result = await client.query({
-    query: `SELECT toUnixTimestamp64Milli(created_at) AS ms, url_path, page_title, data, lcp, inp, fcp, ttfb, cls FROM events WHERE website_id = '${site.websiteId}'`,
+    query: `SELECT ${columns.join(', ')} FROM events WHERE website_id = '${site.websiteId}'`,
     format: 'JSONCompactEachRow',
     clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
   });
-  expect(await result.json()).toEqual([
-    [Date.parse('2000-01-01T00:00:00.001Z'), text, text, text, 0, 1234.5678, null, null, 0.1],
-  ]);
+  const fields = eventColumns.map((column) => column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
+  const found = new Map((await result.json<unknown[]>()).map((values) => [values[2], values]));
+  expect(found.size).toBe(ids.length);
+  for (const row of stored) {
+    const expected = fields.map((field) => (field === 'createdAt' ? row.createdAtMs : row[field as keyof EventRow]));
+    expect(found.get(row.eventId)).toEqual(expected);
+  }
 });

@@ -1,11 +1,8 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { type EventRow, eventColumns, type SessionPropertyRow } from './event-row.ts';
+import { eventColumns, type SessionPropertyRow } from './event-row.ts';
 import { toWriteError } from './warehouse-error.ts';
-
-/** Rows that are turned into text in one go: few enough that the event loop stays free. */
-const ROWS_PER_CHUNK = 500;
 
 /**
  * One insert = one block = one unit of deduplication, in the table and in every view.
@@ -23,13 +20,15 @@ const insertSettings = {
   wait_end_of_query: 1,
 } as const;
 
-const eventFields = Object.values(eventColumns);
+const eventsQuery = `INSERT INTO events (${eventColumns.join(', ')}) FORMAT RowBinary`;
 
-/** The field `created_at` is sent as milliseconds: ClickHouse reads a whole number for a DateTime64(3) as just that. */
-export function insertEvents(client: ClickHouseClient, rows: readonly EventRow[], token: string): Promise<void> {
-  return insertBlock(client, 'events', Object.keys(eventColumns), rows, token, (row) =>
-    eventFields.map((field) => row[field]),
-  );
+const propertiesQuery = `INSERT INTO session_properties
+  (website_id, session_id, property_key, created_at, event_id, value_type, string_value, number_value)
+  FORMAT JSONCompactEachRow`;
+
+/** `rows`: written by `writeEventRow`, some in each piece. */
+export function insertEvents(client: ClickHouseClient, rows: readonly Buffer[], token: string): Promise<void> {
+  return insertBlock(client, eventsQuery, rows, token);
 }
 
 /** Of two values of one key the one with the later `createdAtMs` stays. */
@@ -38,17 +37,8 @@ export function insertSessionProperties(
   rows: readonly SessionPropertyRow[],
   token: string,
 ): Promise<void> {
-  const columns = [
-    'website_id',
-    'session_id',
-    'property_key',
-    'created_at',
-    'event_id',
-    'value_type',
-    'string_value',
-    'number_value',
-  ];
-  return insertBlock(client, 'session_properties', columns, rows, token, ({ value, ...row }) => [
+  // A whole number for a DateTime64(3) is read as milliseconds.
+  const lines = rows.map(({ value, ...row }) => [
     row.websiteId,
     row.sessionId,
     row.key,
@@ -58,32 +48,29 @@ export function insertSessionProperties(
     typeof value === 'string' ? value : '',
     typeof value === 'string' ? 0 : Number(value),
   ]);
+  return insertBlock(
+    client,
+    propertiesQuery,
+    lines.map((line) => `${JSON.stringify(line)}\n`),
+    token,
+  );
 }
 
-async function insertBlock<Row>(
+async function insertBlock(
   client: ClickHouseClient,
-  table: string,
-  columns: string[],
-  rows: readonly Row[],
+  query: string,
+  data: readonly (Buffer | string)[],
   token: string,
-  toValues: (row: Row) => unknown[],
 ): Promise<void> {
-  if (rows.length === 0) return;
+  if (data.length === 0) return;
   try {
     const { stream } = await client.exec({
-      query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
-      values: Readable.from(encoded(rows, toValues), { objectMode: false }),
+      query,
+      values: Readable.from(data, { objectMode: false }),
       clickhouse_settings: { ...insertSettings, insert_deduplication_token: token },
     });
     await finished(stream.resume());
   } catch (error) {
     throw toWriteError(error);
-  }
-}
-
-function* encoded<Row>(rows: readonly Row[], toValues: (row: Row) => unknown[]) {
-  for (let start = 0; start < rows.length; start += ROWS_PER_CHUNK) {
-    const chunk = rows.slice(start, start + ROWS_PER_CHUNK).map(toValues);
-    yield `${JSON.stringify(chunk).slice(1, -1)}\n`; // rows are parted by commas then; one call costs less than one for each row
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventRow } from './event-row.ts';
+import { type EventRow, setVisitId, writeEventRow } from './event-row.ts';
 import type { Question } from './question.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -62,6 +62,31 @@ const emptyRow = {
   cls: null,
 } as const;
 
+/** The rows as they are inserted. */
+export function toBlock(rows: readonly EventRow[]): Buffer[] {
+  return rows.map((row) => {
+    let bytes = Buffer.alloc(0);
+    let length = 0;
+    const reserve = (size: number): Buffer => {
+      bytes = Buffer.alloc(size);
+      return bytes;
+    };
+    writeEventRow(
+      {
+        reserve,
+        length: () => 0,
+        advance: (size) => {
+          length = size;
+        },
+      },
+      row,
+      row.eventType,
+    );
+    setVisitId(bytes, 0, Buffer.from(row.visitId.replaceAll('-', ''), 'hex'), 0);
+    return bytes.subarray(0, length);
+  });
+}
+
 /** A website of its own for one test. Rows are made from short forms; names of visits and sessions become ids. */
 export function createTestSite(warehouse: Warehouse, websiteId: string = randomUUID()) {
   const visitIds = new Map<string, string>();
@@ -87,7 +112,7 @@ export function createTestSite(warehouse: Warehouse, websiteId: string = randomU
     /** Stores the events as one block and returns its rows. */
     async insert(events: readonly TestEvent[]): Promise<EventRow[]> {
       const rows = events.map(toRow);
-      await warehouse.insertEvents(rows, randomUUID());
+      await warehouse.insertEvents(toBlock(rows), randomUUID());
       return rows;
     },
     /** About June 2026, everything, unless told otherwise. */

@@ -40,6 +40,7 @@ const kindOfCode: Record<string, WarehouseErrorKind> = {
   349: 'data', // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
   376: 'data', // CANNOT_PARSE_UUID
   407: 'data', // DECIMAL_OVERFLOW
+  469: 'data', // VIOLATED_CONSTRAINT
   691: 'data', // UNKNOWN_ELEMENT_OF_ENUM
   158: 'limit', // TOO_MANY_ROWS
   241: 'limit', // MEMORY_LIMIT_EXCEEDED

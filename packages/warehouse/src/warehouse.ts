@@ -1,7 +1,7 @@
 import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
-import type { EventRow, SessionPropertyRow } from './event-row.ts';
+import type { SessionPropertyRow } from './event-row.ts';
 import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
 import { migrate } from './migrate.ts';
@@ -25,8 +25,11 @@ export function createWarehouse(clickhouseUrl: string) {
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
-    /** Stores the rows as one block, exactly once per token, in the events and in every view. The rows should lie in one month (UTC). */
-    insertEvents: (rows: readonly EventRow[], token: string) => insertEvents(client, rows, token),
+    /**
+     * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow` writes them, one behind
+     * the other, some in each piece; at most 1,048,576, and of one year (UTC).
+     */
+    insertEvents: (rows: readonly Buffer[], token: string) => insertEvents(client, rows, token),
     insertSessionProperties: (rows: readonly SessionPropertyRow[], token: string) =>
       insertSessionProperties(client, rows, token),
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),

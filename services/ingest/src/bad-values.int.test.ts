@@ -1,4 +1,3 @@
-import type { CollectedEvent } from '@meridian/queue/collected-event';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestIngest } from './ingest-fixtures.ts';
 
@@ -18,7 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => ingest.stop());
 
-type Stored = Partial<CollectedEvent>;
+type Stored = Partial<Awaited<ReturnType<typeof ingest.storedEvents>>[number]>;
 
 /** `fields`: JSON text of the payload's fields beside the website. */
 async function expectStored(fields: string, expected: Stored): Promise<void> {
@@ -131,14 +130,14 @@ test.each<[string, Stored]>([
     [long(300), { language: long(35) }],
   ]),
   ...field('name', [
-    ['', { type: 'pageview', eventName: '' }],
-    [null, { type: 'pageview', eventName: '' }],
-    ['\u0000', { type: 'pageview', eventName: '' }],
-    [{}, { type: 'pageview', eventName: '' }],
-    ['   ', { type: 'custom', eventName: '   ' }],
-    [long(500), { type: 'custom', eventName: long(100) }],
-    ['__proto__', { type: 'custom', eventName: '__proto__' }],
-    [5, { type: 'custom', eventName: '5' }],
+    ['', { eventType: 1, eventName: '' }],
+    [null, { eventType: 1, eventName: '' }],
+    ['\u0000', { eventType: 1, eventName: '' }],
+    [{}, { eventType: 1, eventName: '' }],
+    ['   ', { eventType: 2, eventName: '   ' }],
+    [long(500), { eventType: 2, eventName: long(100) }],
+    ['__proto__', { eventType: 2, eventName: '__proto__' }],
+    [5, { eventType: 2, eventName: '5' }],
   ]),
   ...field('tag', [
     ['a', { tag: 'a' }],

@@ -33,7 +33,7 @@ test('an accepted event is in the event log when the answer comes, with the sess
     websiteId: website,
     sessionId: answer.sessionId,
     visitId: answer.visitId,
-    type: 'custom',
+    eventType: 2,
     urlPath: '/a',
     urlQuery: 'x=1',
     pageTitle: 'A',

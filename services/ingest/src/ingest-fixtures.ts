@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
-import { type CollectedEvent, decodeEvents } from '@meridian/queue/collected-event';
+import { toLogBatch } from '@meridian/queue/log-batch';
+import { eventsOf } from '@meridian/queue/test-events';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
@@ -42,12 +43,9 @@ export async function startTestIngest(
   });
 
   /** All events in the log, in the order of their entries. */
-  async function storedEvents(websiteId?: string): Promise<CollectedEvent[]> {
+  async function storedEvents(websiteId?: string) {
     const entries = await reader.xrangeBuffer('events:{0}', '-', '+');
-    const events = entries.flatMap(([, pairs]) => {
-      const at = (name: string) => pairs[pairs.findIndex((field) => String(field) === name) + 1] ?? Buffer.alloc(0);
-      return decodeEvents(at('events'), at('visitIds'));
-    });
+    const events = eventsOf(toLogBatch([entries], false).rows);
     return websiteId === undefined ? events : events.filter((event) => event.websiteId === websiteId);
   }
 

@@ -1,13 +1,12 @@
 import { type LogBatch, toLogBatch } from '@meridian/queue/log-batch';
-import { pendingEvent } from '@meridian/queue/test-events';
+import { pendingEvent, rowsOf } from '@meridian/queue/test-events';
 import { createLogger } from '@meridian/runtime/logger';
 import { expect, test } from 'vitest';
 import { runEventLane } from './event-lane.ts';
 
-const event = { ...pendingEvent(), visitId: '019eb10d-d800-7abc-8def-0123456789ab' };
 const batchOf = (token: string, events: number): LogBatch => ({
   ...toLogBatch([], false, token),
-  events: Array.from({ length: events }, () => event),
+  rows: rowsOf(Array.from({ length: events }, () => pendingEvent())),
 });
 
 /** A lane over the given batches, whose every write waits for `finish`. */

@@ -46,7 +46,7 @@ export async function runEventLane(
     try {
       await writeBatch(batch, lost);
     } catch (error) {
-      if (error instanceof BatchLostError) logger.warn({ events: batch.events.length }, error.message);
+      if (error instanceof BatchLostError) logger.warn({ events: batch.rows.count }, error.message);
       else if (!stopSignal.aborted) throw error;
     } finally {
       end();
@@ -57,7 +57,7 @@ export async function runEventLane(
   try {
     while (upcoming || !stopSignal.aborted) {
       const held: HeldBatch | null = await (upcoming ?? read());
-      upcoming = held && held.batch.events.length >= limits.eventsMax && !stopSignal.aborted ? read() : null;
+      upcoming = held && held.batch.rows.count >= limits.eventsMax && !stopSignal.aborted ? read() : null;
       if (held) await write(held);
     }
   } finally {

@@ -46,6 +46,23 @@ describe('a block', () => {
     },
   );
 
+  test('of numbers may begin with 0', async () => {
+    const stored: number[] = [];
+    const refused: number[] = [];
+    const store: BlockStore<number> = {
+      async insert(rows) {
+        if (rows.includes(1)) throw new Refusal('cannot parse');
+        stored.push(...rows);
+      },
+      findMissing: async (rows) => rows,
+      isRefusal: (error) => error instanceof Refusal,
+      refuse: (row) => refused.push(row),
+      idOf: String,
+    };
+    await storeBlock(store, [0, 1, 2], 't', false);
+    expect([stored, refused]).toEqual([[0, 2], [1]]);
+  });
+
   test('that was refused and yet stored is neither doubled nor refused', async () => {
     const { store, rows, refused } = createStore(['h'], { storesRefused: true });
     await storeBlock(store, letters, 't', false);

@@ -39,7 +39,7 @@ export async function storeBlock<Row>(
 async function storeParts<Row>(store: BlockStore<Row>, refused: readonly Row[], error: unknown): Promise<void> {
   const missing = await store.findMissing(refused);
   const [first] = missing;
-  if (!first) return;
+  if (first === undefined) return;
   if (missing.length === 1) {
     store.refuse(first, error instanceof Error ? error.message : String(error));
     return;

@@ -1,5 +1,5 @@
-import type { CollectedEvent } from '@meridian/queue/collected-event';
-import { pendingEvent } from '@meridian/queue/test-events';
+import type { PendingEvent } from '@meridian/queue/collected-event';
+import { pendingEvent, rowsOf } from '@meridian/queue/test-events';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import type { WebsiteRoute } from '@meridian/registry/rows';
 import { expect, test } from 'vitest';
@@ -7,16 +7,20 @@ import { createWebsiteGate, routeLifeMs } from './website-gate.ts';
 
 const mint = createUuidV7Minter();
 const collectedAt = Date.parse('2026-06-10T10:00:00.000Z');
+const [a, b, c, d] = [
+  '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8a',
+  '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8b',
+  '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8c',
+  '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8d',
+] as const;
 const open: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
 
-function event(websiteId: string, atMs = collectedAt): CollectedEvent {
-  return { ...pendingEvent({ websiteId, eventId: mint(atMs) }), visitId: mint(atMs) };
-}
+const event = (websiteId: string, atMs = collectedAt): PendingEvent => pendingEvent({ websiteId, eventId: mint(atMs) });
 
 /** A registry whose answers the test sets, a clock that it moves, and a count of questions. */
 function createFixture(routes: Record<string, WebsiteRoute | null>) {
   const state = { nowMs: 0, asked: [] as string[], beforeAnswer: async () => {} };
-  const gate = createWebsiteGate({
+  const { admit, forget } = createWebsiteGate({
     registry: {
       async findWebsiteRoutes(ids) {
         state.asked.push(ids.join());
@@ -27,79 +31,82 @@ function createFixture(routes: Record<string, WebsiteRoute | null>) {
     },
     now: () => state.nowMs,
   });
-  return { gate, state, routes };
+  /** The events that are let in. */
+  const admitted = async (events: PendingEvent[]): Promise<PendingEvent[]> =>
+    (await admit(rowsOf(events))).flatMap((row) => events[row] ?? []);
+  return { gate: { admit: admitted, forget }, state, routes };
 }
 
 test('events of deleted and of unknown websites are kept out, in the order of the others', async () => {
-  const { gate } = createFixture({ a: open, b: { ...open, deleted: true }, d: open });
-  const events = ['a', 'b', 'c', 'd', 'a'].map((id) => event(id));
+  const { gate } = createFixture({ [a]: open, [b]: { ...open, deleted: true }, [d]: open });
+  const events = [a, b, c, d, a].map((id) => event(id));
   expect(await gate.admit(events)).toEqual([events[0], events[3], events[4]]);
 });
 
 test('events collected before the reset are kept out, whatever their event time', async () => {
-  const { gate } = createFixture({ a: { ...open, resetAt: new Date(collectedAt) } });
-  const before = { ...event('a', collectedAt - 1), createdAtMs: collectedAt + 1_000 };
-  const backfilled = { ...event('a', collectedAt), createdAtMs: 0 };
+  const { gate } = createFixture({ [a]: { ...open, resetAt: new Date(collectedAt) } });
+  const before = { ...event(a, collectedAt - 1), createdAtMs: collectedAt + 1_000 };
+  const backfilled = { ...event(a, collectedAt), createdAtMs: 0 };
   expect(await gate.admit([before, backfilled])).toEqual([backfilled]);
 });
 
 test('a registry that does not answer drops nothing', async () => {
-  const { gate, state } = createFixture({ a: open });
+  const { gate, state } = createFixture({ [a]: open });
   state.beforeAnswer = () => Promise.reject(new Error('away'));
-  await expect(gate.admit([event('a')])).rejects.toThrow('away');
+  await expect(gate.admit([event(a)])).rejects.toThrow('away');
   state.beforeAnswer = async () => {};
-  expect(await gate.admit([event('a')])).toHaveLength(1);
+  expect(await gate.admit([event(a)])).toHaveLength(1);
 });
 
 test('all websites are asked for in one question, and again when their time has run out', async () => {
-  const { gate, state } = createFixture({ a: open, b: open });
-  await gate.admit([event('a'), event('b'), event('a')]);
+  const { gate, state } = createFixture({ [a]: open, [b]: open });
+  await gate.admit([event(a), event(b), event(a)]);
   state.nowMs = routeLifeMs - 1;
-  await gate.admit([event('a')]);
-  expect(state.asked).toEqual(['a,b']);
+  await gate.admit([event(a)]);
+  expect(state.asked).toEqual([`${a},${b}`]);
   state.nowMs = routeLifeMs;
-  await gate.admit([event('a')]);
-  expect(state.asked).toEqual(['a,b', 'a']);
+  await gate.admit([event(a)]);
+  expect(state.asked).toEqual([`${a},${b}`, a]);
 });
 
 test('news of a change count at once', async () => {
-  const { gate, routes } = createFixture({ a: open });
-  await gate.admit([event('a')]);
-  routes.a = { ...open, deleted: true };
-  gate.forget('a');
-  expect(await gate.admit([event('a')])).toEqual([]);
+  const { gate, routes } = createFixture({ [a]: open });
+  await gate.admit([event(a)]);
+  routes[a] = { ...open, deleted: true };
+  gate.forget(a);
+  expect(await gate.admit([event(a)])).toEqual([]);
 });
 
 test('an answer that was under way when news came is asked for again', async () => {
-  const { gate, state, routes } = createFixture({ a: open });
+  const { gate, state, routes } = createFixture({ [a]: open });
   state.beforeAnswer = async () => {
-    routes.a = { ...open, deleted: true };
+    routes[a] = { ...open, deleted: true };
     state.beforeAnswer = async () => {};
-    gate.forget('a');
+    gate.forget(a);
   };
-  expect(await gate.admit([event('a')])).toEqual([]);
+  expect(await gate.admit([event(a)])).toEqual([]);
 });
 
 test('an answer that took so long that it may be outdated is refused, and asked for again by the next attempt only', async () => {
-  const { gate, state, routes } = createFixture({ a: open });
+  const { gate, state, routes } = createFixture({ [a]: open });
   state.beforeAnswer = async () => {
-    routes.a = { ...open, deleted: true };
+    routes[a] = { ...open, deleted: true };
     state.nowMs += routeLifeMs;
   };
-  await expect(gate.admit([event('a')])).rejects.toMatchObject({ name: 'RegistryError', kind: 'unavailable' });
-  expect(state.asked).toEqual(['a']);
+  await expect(gate.admit([event(a)])).rejects.toMatchObject({ name: 'RegistryError', kind: 'unavailable' });
+  expect(state.asked).toEqual([a]);
   state.beforeAnswer = async () => {};
-  expect(await gate.admit([event('a')])).toEqual([]);
+  expect(await gate.admit([event(a)])).toEqual([]);
 });
 
 test('all websites of a batch are judged by what holds at one moment', async () => {
-  const { gate, state, routes } = createFixture({ a: open, b: open });
-  await gate.admit([event('a')]);
+  const { gate, state, routes } = createFixture({ [a]: open, [b]: open });
+  await gate.admit([event(a)]);
   state.beforeAnswer = async () => {
-    routes.a = { ...open, deleted: true };
+    routes[a] = { ...open, deleted: true };
     state.beforeAnswer = async () => {};
-    gate.forget('a');
+    gate.forget(a);
   };
-  const events = [event('a'), event('b')];
+  const events = [event(a), event(b)];
   expect(await gate.admit(events)).toEqual([events[1]]);
 });

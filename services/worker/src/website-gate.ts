@@ -1,8 +1,8 @@
-import type { CollectedEvent } from '@meridian/queue/collected-event';
-import { uuidV7TimeMs } from '@meridian/queue/uuid-v7';
+import type { EventRows } from '@meridian/queue/log-batch';
 import type { Registry } from '@meridian/registry/registry';
 import { RegistryError } from '@meridian/registry/registry-error';
 import type { WebsiteRoute } from '@meridian/registry/rows';
+import { collectedAtMsOf, isSameWebsite, websiteHashOf, websiteIdOf } from '@meridian/warehouse/event-row';
 
 /**
  * For how long what the registry said of a website is believed; news of a change end it at once. Whoever deletes or resets a
@@ -52,18 +52,25 @@ export function createWebsiteGate({
 
   return {
     /**
-     * The events that may be stored. Rejects when the registry does not answer, or so slowly that its answer may be outdated: nothing
-     * is dropped on suspicion.
+     * Which rows may be stored, by their numbers, in order. Rejects when the registry does not answer, or so slowly that its answer may
+     * be outdated: nothing is dropped on suspicion.
      */
-    async admit(events: readonly CollectedEvent[]): Promise<CollectedEvent[]> {
+    async admit(rows: EventRows): Promise<number[]> {
       if (remembered.size > rememberedMax) remembered.clear();
-      const websiteIds = [...new Set(events.map((event) => event.websiteId))];
+      const { websiteIds, websiteOfRow } = websitesOf(rows);
       for (;;) {
         const unknown = websiteIds.filter((websiteId) => !isKnown(websiteId));
         if (unknown.length === 0) break;
         await ask(unknown);
       }
-      return events.filter((event) => isAdmitted(event, remembered.get(event.websiteId)?.route ?? null));
+      const since = websiteIds.map((websiteId) => admittedSinceMs(remembered.get(websiteId)?.route ?? null));
+      const admitted: number[] = [];
+      for (let row = 0; row < rows.count; row++) {
+        const sinceMs = since[websiteOfRow[row] ?? 0] ?? Number.POSITIVE_INFINITY;
+        // Most websites were never reset.
+        if (sinceMs === 0 || collectedAtMsOf(rows.bytes, rows.starts[row] ?? 0) >= sinceMs) admitted.push(row);
+      }
+      return admitted;
     },
 
     /** To be called on news of a change. */
@@ -74,8 +81,29 @@ export function createWebsiteGate({
   };
 }
 
-/** No route: the website was removed from the registry by hand, with all that was its own. */
-function isAdmitted(event: CollectedEvent, route: WebsiteRoute | null): boolean {
-  if (!route || route.deleted) return false;
-  return route.resetAt === null || uuidV7TimeMs(event.eventId) >= route.resetAt.getTime();
+/** From which time of collection on a website's events are stored. No route: the website was removed from the registry by hand, with all that was its own. */
+function admittedSinceMs(route: WebsiteRoute | null): number {
+  if (!route || route.deleted) return Number.POSITIVE_INFINITY;
+  return route.resetAt?.getTime() ?? 0;
+}
+
+/** The websites of the rows, and for each row the number of its own among them. No text is made but one for each website. */
+function websitesOf({ count, bytes, starts }: EventRows): { websiteIds: string[]; websiteOfRow: Uint32Array } {
+  const websiteOfRow = new Uint32Array(count);
+  /** Where a row of each website begins, and the numbers of the websites by hash, or by the next free number behind it. */
+  const firstRows: number[] = [];
+  const numbers = new Map<number, number>();
+  for (let row = 0; row < count; row++) {
+    const start = starts[row] ?? 0;
+    for (let hash = websiteHashOf(bytes, start); ; hash++) {
+      const number = numbers.get(hash) ?? firstRows.length;
+      if (number === firstRows.length) {
+        firstRows.push(start);
+        numbers.set(hash, number);
+      } else if (!isSameWebsite(bytes, start, firstRows[number] ?? 0)) continue;
+      websiteOfRow[row] = number;
+      break;
+    }
+  }
+  return { websiteIds: firstRows.map((start) => websiteIdOf(bytes, start)), websiteOfRow };
 }

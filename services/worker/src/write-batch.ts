@@ -1,15 +1,21 @@
-import type { CollectedEvent } from '@meridian/queue/collected-event';
 import type { LogBatch } from '@meridian/queue/log-batch';
 import type { DeadLetter, LogConsumer } from '@meridian/queue/log-consumer';
 import { isPassingRedisError } from '@meridian/queue/redis-script';
 import { RegistryError } from '@meridian/registry/registry-error';
 import type { Logger } from '@meridian/runtime/logger';
-import type { EventRow, SessionPropertyRow } from '@meridian/warehouse/event-row';
+import {
+  createdAtMsOf,
+  eventIdOf,
+  readEventRow,
+  type SessionPropertyRow,
+  websiteIdOf,
+} from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { retry } from './retry.ts';
+import { piecesOf, sortRows } from './sort-rows.ts';
 import { type BlockStore, storeBlock } from './store-block.ts';
-import { toEventRow, toSessionPropertyRows } from './to-event-row.ts';
+import { toSessionProperties } from './to-session-properties.ts';
 import { untilStopped } from './until-stopped.ts';
 import type { WebsiteGate } from './website-gate.ts';
 
@@ -35,14 +41,14 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
   return async (batch, lost) => {
     const startedAt = performance.now();
     const patiently = createPatience(logger, lost, stopSignal);
-    const admitted = await patiently(() => gate.admit(batch.events));
+    const admitted = await patiently(() => gate.admit(batch.rows));
     const deadLetters = await storeEvents(deps, batch, admitted, patiently);
     const isOurs = await patiently(() =>
       untilStopped(consumer.commit(batch, deadLetters), { stopSignal, graceMs: commitGraceMs }),
     );
     const outcome = {
-      events: batch.events.length,
-      dropped: batch.events.length - admitted.length,
+      events: batch.rows.count,
+      dropped: batch.rows.count - admitted.length,
       deadLetters: deadLetters.length + batch.unreadable.length,
       mayBeStored: batch.mayBeStored,
       durationMs: Math.round(performance.now() - startedAt),
@@ -79,69 +85,62 @@ function isPassing(error: unknown): boolean {
   return error instanceof RegistryError || isPassingRedisError(error);
 }
 
+const isRefusal = (error: unknown): boolean => error instanceof WarehouseError && error.kind === 'data';
+
+/** Stores the rows with these numbers, and gives what cannot be stored. */
 async function storeEvents(
   { warehouse }: WriteBatchDeps,
   batch: LogBatch,
-  events: readonly CollectedEvent[],
+  admitted: readonly number[],
   patiently: Patience,
 ): Promise<DeadLetter[]> {
-  const letters = new Map<string, DeadLetter>();
-  const eventsById = new Map<string, CollectedEvent>();
-  const refuse = ({ eventId }: { eventId: string }, reason: string): void => {
-    if (eventsById.size === 0) for (const event of events) eventsById.set(event.eventId, event);
-    const event = eventsById.get(eventId);
-    if (event) letters.set(eventId, { event, reason });
+  const { bytes, starts } = batch.rows;
+  const startOf = (number: number): number => starts[number] ?? 0;
+  const letters = new Map<number, DeadLetter>();
+  const refuse = (number: number, reason: string): void => {
+    letters.set(number, { event: readEventRow(bytes, startOf(number)), reason });
   };
-  const isRefusal = (error: unknown): boolean => error instanceof WarehouseError && error.kind === 'data';
-  const eventStore: BlockStore<EventRow> = {
-    insert: (rows, token) => patiently(() => warehouse.insertEvents(rows, token)),
-    async findMissing(rows) {
-      const stored = await patiently(() => warehouse.findStoredEventIds(rows));
-      return rows.filter((row) => !stored.has(row.eventId));
+  const eventStore: BlockStore<number> = {
+    insert: (numbers, token) => patiently(() => warehouse.insertEvents(piecesOf(batch.rows, numbers), token)),
+    async findMissing(numbers) {
+      const keys = numbers.map(startOf).map((start) => ({
+        websiteId: websiteIdOf(bytes, start),
+        createdAtMs: createdAtMsOf(bytes, start),
+        eventId: eventIdOf(bytes, start),
+      }));
+      const stored = await patiently(() => warehouse.findStoredEventIds(keys));
+      return numbers.filter((_, i) => !stored.has(keys[i]?.eventId ?? ''));
     },
     isRefusal,
     refuse,
-    idOf: (row) => row.eventId,
+    idOf: (number) => eventIdOf(bytes, startOf(number)),
   };
-  const propertyStore: BlockStore<SessionPropertyRow> = {
-    insert: (rows, token) => patiently(() => warehouse.insertSessionProperties(rows, token)),
+  const propertyStore: BlockStore<{ number: number; property: SessionPropertyRow }> = {
+    insert: (rows, token) =>
+      patiently(() =>
+        warehouse.insertSessionProperties(
+          rows.map((row) => row.property),
+          token,
+        ),
+      ),
     findMissing: async (rows) => rows, // stored twice is stored once: the later value of a key stays
     isRefusal,
-    refuse,
-    idOf: (row) => `${row.eventId} ${row.key}`,
+    refuse: (row, reason) => refuse(row.number, reason),
+    idOf: ({ property }) => `${property.eventId} ${property.key}`,
   };
 
+  const { byYear, identifies } = sortRows(batch.rows, admitted);
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
-  for (const [year, rows] of byYear(events))
-    await storeBlock(eventStore, rows, `${batch.token}-${year}`, batch.mayBeStored);
-  await storeBlock(propertyStore, toProperties(events, refuse), `${batch.token}-properties`, batch.mayBeStored);
-  return [...letters.values()];
-}
-
-/** Rows by the UTC year of their event time, in the order given. */
-function byYear(events: readonly CollectedEvent[]): Map<number, EventRow[]> {
-  const years = new Map<number, EventRow[]>();
-  for (const event of events) {
-    const row = toEventRow(event);
-    if (!row) continue;
-    const year = new Date(row.createdAtMs).getUTCFullYear();
-    const rows = years.get(year);
-    if (rows) rows.push(row);
-    else years.set(year, [row]);
-  }
-  return years;
-}
-
-function toProperties(
-  events: readonly CollectedEvent[],
-  refuse: (event: CollectedEvent, reason: string) => void,
-): SessionPropertyRow[] {
-  return events.flatMap((event) => {
+  for (const [year, numbers] of byYear)
+    await storeBlock(eventStore, numbers, `${batch.token}-${year}`, batch.mayBeStored);
+  const properties = identifies.flatMap((number) => {
     try {
-      return toSessionPropertyRows(event);
+      return toSessionProperties(readEventRow(bytes, startOf(number))).map((property) => ({ number, property }));
     } catch (error) {
-      refuse(event, String(error));
+      refuse(number, String(error));
       return [];
     }
   });
+  await storeBlock(propertyStore, properties, `${batch.token}-properties`, batch.mayBeStored);
+  return [...letters.values()];
 }

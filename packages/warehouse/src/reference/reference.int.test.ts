@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { dimensions } from '../queries/dimensions.ts';
 import { rollupTables } from '../rollups.ts';
-import { createTestSite } from '../test-site.ts';
+import { createTestSite, toBlock } from '../test-site.ts';
 import { createTestWarehouse } from '../test-warehouse.ts';
 import {
   type ReferenceMetricType,
@@ -26,7 +26,7 @@ test(`random questions over random events have the reference's answers (seed ${s
   const chance = createChance(seed);
   const sites = Array.from({ length: SITES }, () => createTestSite(warehouse));
   const rows = sites.map((site) => randomRows(chance, site));
-  for (const block of splitAtRandom(rows.flat(), chance)) await warehouse.insertEvents(block, randomUUID());
+  for (const block of splitAtRandom(rows.flat(), chance)) await warehouse.insertEvents(toBlock(block), randomUUID());
 
   for (const [i, site] of sites.entries())
     for (let n = 0; n < QUESTIONS_PER_SITE; n++) {

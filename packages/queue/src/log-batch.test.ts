@@ -1,0 +1,92 @@
+import { deflateRawSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { type RawEntry, toLogBatch } from './log-batch.ts';
+import { eventsOf, pendingEvent, rawEntry, toRow } from './test-events.ts';
+
+const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
+const otherVisitId = '019eb10d-d900-7abc-8def-0123456789ab';
+const many = Array.from({ length: 40 }, (_, i) => pendingEvent({ urlPath: `/page/${i}`, data: 'x'.repeat(i * 100) }));
+
+function withFields([id, fields]: RawEntry, changes: Record<string, Buffer>): RawEntry {
+  return [id, fields.map((field, i) => (i % 2 === 1 && changes[String(fields[i - 1])]) || field)];
+}
+const fieldOf = ([, fields]: RawEntry, name: string): Buffer =>
+  fields[fields.findIndex((field) => field.toString() === name) + 1] ?? Buffer.alloc(0);
+const readBack = (...entries: RawEntry[]) => {
+  const batch = toLogBatch([entries], false);
+  return { urls: eventsOf(batch.rows).map((event) => event.urlPath), unreadable: batch.unreadable };
+};
+
+test('every field of every type of event survives the way through the log, with the visit of its own', () => {
+  const events = [
+    pendingEvent(),
+    pendingEvent({ type: 'custom', eventName: 'buy', data: '{"price":9.5,"name":"\\u0001 é"}', distinctId: 'user-1' }),
+    pendingEvent({ type: 'identify', distinctId: 'user-1', data: '{"plan":"pro"}' }),
+    pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, fcp: null, ttfb: 80, cls: 0.02 }),
+  ];
+  const visitIds = [visitId, otherVisitId, visitId, otherVisitId];
+  const batch = toLogBatch([[rawEntry(events, visitIds)]], false);
+  expect(eventsOf(batch.rows)).toEqual(events.map((event, i) => toRow(event, visitIds[i])));
+  expect(batch.unreadable).toEqual([]);
+});
+
+test('entries of any size, deflated or not, become rows one behind the other, in order', () => {
+  const sizes = [1, 40, 2, 0, 3, 1];
+  const entries = sizes.map((size) => rawEntry(many.slice(0, size), Array(size).fill(visitId)));
+  const batch = toLogBatch([entries.slice(0, 3), [], entries.slice(4)], false);
+  const expected = sizes.flatMap((size) => many.slice(0, size));
+  expect(eventsOf(batch.rows)).toEqual(expected.map((event) => toRow(event, visitId)));
+  expect(batch.rows.starts[batch.rows.count]).toBe(batch.rows.bytes.length);
+});
+
+// Entries may wait in a log while the code is replaced: what version 2 wrote must stay readable as long as any can lie there.
+test.each([
+  [
+    'stored',
+    'AAAC//0XRlBPPi0cC49+bVxLOimIAHn5sJ4BAAD/d/vcDbGeAauJZ0UjAf+/bVxLOi4dDF/l1MOyoZB/jgAAAAAAAAAAAAAAAAAAAAABDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2guZXhhbXBsZQUvZmluZAdxPXNob2VzAAFhAAdGaXJlZm94BUxpbnV4B2Rlc2t0b3AJMTkyMHgxMDgwBWRlLURFAkRFBURFLUJFBkJlcmxpbgRuZXdzAARqdW5lAAAAA2YtMQAAAAAAAQEBAQEXRlBPPi0cC49+bVxLOimIAHn5sJ4BAAD/d/vcDbGeAauJZ0UjAf+/bVxLOi4dDF/l1MOyoZB/jgAAAAAAAAAAAAAAAAAAAAAFDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2guZXhhbXBsZQUvZmluZAdxPXNob2VzAAFhAAdGaXJlZm94BUxpbnV4B2Rlc2t0b3AJMTkyMHgxMDgwBWRlLURFAkRFBURFLUJFBkJlcmxpbgRuZXdzAARqdW5lAAAAA2YtMQAAAAAAAAAAAAAAwpJAAAAAAAAAAAAAAQAAAAAAAABUQAB7FK5H4XqUPw==',
+  ],
+  [
+    'deflated',
+    'EncL8LfTleHur8uN8bbS7GCo/LlhHiMDw//y33d4N85jXN2Z7qrM+H8/SFZPlif+6ZXDmxZOqO9jQAOMPMUZ+QV6qRWJuQU5qVz6yYlph1fqJyolsVfYGqpV2hoJB2fkpxYrfJg/cT5XYl4KZ25+USpfcWpiUXIGTBerflpmXgp7oW0xSCkDYyIDu1tmUWpafgWrT2ZeaQV7Smpxdkl+AaehpZFBhaGBhQFrSqquiyuTiyuri6uukyubU2pRTmYeS15qeTEDS1ZpXioDAwNzmq4h2LGMICBOJf+yDn7/QmLo0CQHeFQxQlkhDgzVIuvcH1ZNsQcAAAD//w==',
+  ],
+])('an entry written by format version 2 stays readable: %s', (_, rows) => {
+  const events = [pendingEvent(), pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 })];
+  const entry = withFields(rawEntry(events, [visitId, otherVisitId]), { rows: Buffer.from(rows, 'base64') });
+  expect(eventsOf(toLogBatch([[entry]], false).rows)).toEqual([
+    toRow(pendingEvent(), visitId),
+    toRow(pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 }), otherVisitId),
+  ]);
+});
+
+const good = rawEntry(many.slice(0, 20), Array(20).fill(visitId));
+const rows = fieldOf(good, 'rows');
+test.each<[string, Record<string, Buffer>]>([
+  ['bytes that are no deflate stream', { rows: Buffer.from('not deflated') }],
+  ['rows that are cut off', { rows: rows.subarray(0, 300) }],
+  ['nothing', { rows: Buffer.alloc(0) }],
+  ['other bytes than rows', { rows: deflateRawSync('something else entirely'.repeat(100)) }],
+  ['more rows than visit ids', { visitIds: Buffer.alloc(16 * 19) }],
+  ['more visit ids than rows', { visitIds: Buffer.alloc(16 * 21) }],
+  ['half a visit id', { visitIds: Buffer.alloc(16 * 19 + 8) }],
+  ['no visit ids', { visitIds: Buffer.alloc(0) }],
+])('an entry with %s is set aside as it is, and costs its neighbours nothing', (_, changes) => {
+  const [before, bad, after] = [
+    rawEntry([pendingEvent({ urlPath: '/before' })], [visitId]),
+    withFields(good, changes),
+    rawEntry([pendingEvent({ urlPath: '/after' })], [visitId]),
+  ];
+  const { urls, unreadable } = readBack(before, bad, after);
+  expect(urls).toEqual(['/before', '/after']);
+  expect(unreadable).toEqual([
+    { partition: 0, reason: expect.stringContaining('unreadable'), entry: expect.any(String) },
+  ]);
+  const kept = JSON.parse(unreadable[0]?.entry ?? '').map((text: string) => Buffer.from(text, 'base64'));
+  expect(kept).toEqual(bad[1]);
+});
+
+test('a row of an unknown type of event makes its entry unreadable', () => {
+  const entry = rawEntry([pendingEvent()], [visitId]);
+  const packed = Buffer.from(fieldOf(entry, 'rows'));
+  packed[5 + 72] = 4; // stored: behind the five bytes of the block
+  expect(readBack(withFields(entry, { rows: packed })).unreadable).toHaveLength(1);
+});

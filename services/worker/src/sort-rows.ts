@@ -1,0 +1,40 @@
+import { eventTypeCode } from '@meridian/queue/collected-event';
+import type { EventRows } from '@meridian/queue/log-batch';
+import { createdAtMsOf, eventTypeOf } from '@meridian/warehouse/event-row';
+
+/** Numbers of rows, in order: `identifies` become properties of sessions; the others, by the UTC year of their event time, rows of events. */
+export type SortedRows = { byYear: Map<number, number[]>; identifies: number[] };
+
+export function sortRows({ bytes, starts }: EventRows, numbers: readonly number[]): SortedRows {
+  const byYear = new Map<number, number[]>();
+  const identifies: number[] = [];
+  let year = { from: 0, to: 0, rows: identifies };
+  for (const number of numbers) {
+    const start = starts[number] ?? 0;
+    if (eventTypeOf(bytes, start) === eventTypeCode.identify) {
+      identifies.push(number);
+      continue;
+    }
+    const createdAtMs = createdAtMsOf(bytes, start);
+    if (createdAtMs < year.from || createdAtMs >= year.to) {
+      const name = new Date(createdAtMs).getUTCFullYear();
+      year = { from: Date.UTC(name, 0), to: Date.UTC(name + 1, 0), rows: byYear.get(name) ?? [] };
+      byYear.set(name, year.rows);
+    }
+    year.rows.push(number);
+  }
+  return { byYear, identifies };
+}
+
+/** The bytes of some rows: what lies together is one piece. */
+export function piecesOf({ bytes, starts }: EventRows, numbers: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let first = 0;
+  for (let i = 1; i <= numbers.length; i++) {
+    const last = numbers[i - 1] ?? 0;
+    if (numbers[i] === last + 1) continue;
+    pieces.push(bytes.subarray(starts[numbers[first] ?? 0], starts[last + 1]));
+    first = i;
+  }
+  return pieces;
+}
