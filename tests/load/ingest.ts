@@ -53,7 +53,12 @@ try {
   for (const { names, measure } of measurements) {
     if (!names.some((name) => options.only.has(name))) continue;
     console.error(`measuring ${names.join(', ')} …`);
-    rows.push(...(await measure(context)));
+    try {
+      rows.push(...(await measure(context)));
+    } catch (error) {
+      console.error(error); // the others are worth having all the same
+      process.exitCode = 1;
+    }
   }
 
   printTable(rows);

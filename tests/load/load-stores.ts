@@ -21,6 +21,8 @@ export async function startLoadStores(dataDir: string, withClickHouse: boolean) 
   await migrate(stores.databaseUrl);
   if (withClickHouse) await createWarehouse(stores.clickhouseUrl).migrate();
   const redis = new Redis(stores.redisUrl);
+  const clickhouse = (settings: Record<string, string>, body?: Buffer<ArrayBuffer>) =>
+    askClickHouse(stores.clickhouseUrl, settings, body);
   return {
     env: { DATABASE_URL: stores.databaseUrl, CLICKHOUSE_URL: stores.clickhouseUrl, REDIS_URL: stores.redisUrl },
     redis,
@@ -29,9 +31,15 @@ export async function startLoadStores(dataDir: string, withClickHouse: boolean) 
     setFsync: async (fsync: Fsync) => void (await redis.config('SET', 'appendfsync', fsync)),
     /** Removes everything that was collected, so that one stretch does not weigh on the next. */
     emptyLog: async () => void (await redis.flushall()),
+    /** Removes everything that was stored. */
+    async emptyWarehouse(): Promise<void> {
+      const tables = await clickhouse({
+        query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations'`,
+      });
+      for (const table of tables.toString().trim().split('\n')) await clickhouse({ query: `TRUNCATE TABLE ${table}` });
+    },
     /** One statement for ClickHouse, in the product's database. `settings`: of ClickHouse, with the statement as `query`. */
-    clickhouse: (settings: Record<string, string>, body?: Buffer<ArrayBuffer>) =>
-      askClickHouse(stores.clickhouseUrl, settings, body),
+    clickhouse,
     async stop() {
       redis.disconnect();
       await stores.stop();

@@ -23,6 +23,7 @@ const goal = { atLeast: 2, aim: 1, unit: ' s', lowerIsBetter: true };
  */
 export async function measureTimeToQueryable({ stores, services, ingest }: LoadContext): Promise<Row[]> {
   await stores.emptyLog();
+  await stores.emptyWarehouse();
   const [worker, query] = [await services.start('worker'), await services.start('query')];
   const api = await logIn(`http://127.0.0.1:${query.port}/api`, owner.username, owner.password);
   const website = await api.ok<{ id: string }>('POST', '/websites', { name: 'marks', domain: 'marks.example' });

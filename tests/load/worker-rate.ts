@@ -36,6 +36,7 @@ async function measureNullSink({ options, services }: LoadContext, log: FullLog)
 }
 
 async function measureShareOfClickHouse({ options, stores, services }: LoadContext, log: FullLog): Promise<Row> {
+  await stores.emptyWarehouse();
   const worker = await services.start('worker');
   await log.drain(); // warms it up, and gives the plain client its rows
   const plain = await createPlainInserts(stores, blockRows);
