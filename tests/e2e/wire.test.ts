@@ -1,4 +1,4 @@
-import { rawExchange, statusesOf } from '@meridian/runtime/http/raw-exchange';
+import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { afterAll, describe, expect, test } from 'vitest';
 import { chrome, createWebsite, logIn, request } from '../api-client.ts';
 import { startMeridian } from '../meridian.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { rawExchange, statusesOf } from '@meridian/runtime/http/raw-exchange';
+import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { hostileEvent, hostileJson, mutated } from './hostile-values.ts';
+import { hostileEvent, hostileJson, mutated } from './hostile-fixtures.ts';
 import { chrome, post, type Reply, startTestIngest } from './ingest-fixtures.ts';
 
 let ingest: Awaited<ReturnType<typeof startTestIngest>>;

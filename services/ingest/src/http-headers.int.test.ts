@@ -1,4 +1,4 @@
-import { rawExchange, statusesOf } from '@meridian/runtime/http/raw-exchange';
+import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { call, chrome, startTestIngest } from './ingest-fixtures.ts';
 

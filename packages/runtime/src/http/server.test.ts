@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { rawExchange, statusesOf } from './raw-exchange.ts';
 import { type HttpServer, listen } from './server.ts';
+import { rawExchange, statusesOf } from './test-raw-exchange.ts';
 
 /** Requests that reached the listener: method, target, bytes of the body. */
 let seen: string[] = [];

@@ -2,7 +2,7 @@ import { SendBody } from '@meridian/contract/collect';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { hostileJson, hostileText, object } from '../hostile-values.ts';
+import { hostileJson, hostileText, object } from '../hostile-fixtures.ts';
 import { isFault, type ParsedEvent, parseEvent } from './parse-event.ts';
 
 /*
