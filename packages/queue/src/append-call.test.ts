@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAppendCall, type UnitAnswer } from './append-call.ts';
+import { createByteWriters } from './byte-writer.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { pendingEvent } from './test-events.ts';
 import { writeUuid } from './uuid-bytes.ts';
@@ -16,7 +17,7 @@ function appended(): UnitAnswer {
 
 /** A call with one plain and two idempotent appends, which make three units. */
 function threeUnits() {
-  const call = createAppendCall(1);
+  const call = createAppendCall(1, createByteWriters());
   const results = [{ placements }, idempotent('a'), idempotent('b')].map(
     (append) => new Promise<AppendResult>((resolve, reject) => call.add(append, { resolve, reject })),
   );
@@ -54,7 +55,7 @@ test('a call that fails rejects what has no result yet, and changes no result', 
 
 test('the record of an idempotent append is found by its key, whatever events it brings', () => {
   const recordOf = (websiteIds: string[]): string | undefined => {
-    const call = createAppendCall(256);
+    const call = createAppendCall(256, createByteWriters());
     const events = websiteIds.map((websiteId) => ({ event: pendingEvent({ websiteId }), candidateVisitId: visitId }));
     call.add({ ...idempotent('a'), placements: events }, { resolve: () => {}, reject: () => {} });
     return call.command().keys[0];

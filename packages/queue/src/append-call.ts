@@ -1,4 +1,4 @@
-import { type ByteWriter, createByteWriter } from './byte-writer.ts';
+import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
 import { packRows } from './entry-rows.ts';
 import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
@@ -30,7 +30,8 @@ export type UnitAnswer = [kind: Buffer, ...Buffer[]];
 /** Appends that travel to Redis in one call of the append script. */
 export type AppendCall = ReturnType<typeof createAppendCall>;
 
-export function createAppendCall(partitions: number) {
+/** `writers`: shared by the calls of one event log. */
+export function createAppendCall(partitions: number, writers: ByteWriters) {
   const plain: Unit = { entries: [], appends: [], slotCount: 0 };
   const units: Unit[] = [plain];
   let eventCount = 0;
@@ -45,30 +46,44 @@ export function createAppendCall(partitions: number) {
       unit = { idempotency: { ...idempotency, partition }, entries: [], appends: [], slotCount: 0 };
       units.push(unit);
     }
-    unit.appends.push({ ...settle, firstSlot: unit.slotCount, count: placements.length });
+    const { slotCount: firstSlot } = unit;
+    const { length: count } = placements;
+    unit.appends.push({ resolve: settle.resolve, reject: settle.reject, firstSlot, count });
+    unit.slotCount += count;
+    eventCount += count;
+    if (areInTimeOrder(placements)) {
+      let slot = firstSlot;
+      for (const placement of placements) addEvent(unit, placement, slot++);
+      return;
+    }
     for (const index of inTimeOrder(placements)) {
       const placement = placements[index];
-      if (placement) byteCount += addEvent(unit, placement, unit.slotCount + index);
+      if (placement) addEvent(unit, placement, firstSlot + index);
     }
-    unit.slotCount += placements.length;
-    eventCount += placements.length;
   }
 
-  function addEvent(unit: Unit, placement: Placement, slot: number): number {
-    const partition = partitionOf(placement.event.websiteId, partitions);
-    let entry = unit.entries.findLast((candidate) => candidate.partition === partition);
-    if (!entry || entry.slots.length >= entryEventsMax || entry.rows.length() >= entryBytesMax) {
-      entry = { partition, rows: createByteWriter(), placements: createByteWriter(), slots: [] };
-      unit.entries.push(entry);
-    }
+  function addEvent(unit: Unit, placement: Placement, slot: number): void {
+    const entry = entryFor(unit, partitionOf(placement.event.websiteId, partitions));
     const lengthBefore = entry.rows.length();
     encodeEvent(entry.rows, placement.event);
     writePlacement(entry.placements, placement);
     entry.slots.push(slot);
-    return entry.rows.length() - lengthBefore;
+    byteCount += entry.rows.length() - lengthBefore;
   }
 
-  /** Keys and arguments as append-script.ts reads them, after deadline and clock. */
+  function entryFor({ entries }: Unit, partition: number): Entry {
+    for (let i = entries.length - 1; i >= 0; i--) {
+      const entry = entries[i];
+      if (entry?.partition !== partition) continue;
+      if (entry.slots.length < entryEventsMax && entry.rows.length() < entryBytesMax) return entry;
+      break;
+    }
+    const entry = { partition, rows: writers.take(), placements: writers.take(), slots: [] };
+    entries.push(entry);
+    return entry;
+  }
+
+  /** Keys and arguments as append-script.ts reads them, after deadline and clock. To be taken once. */
   function command(): { keys: string[]; args: (string | number | Buffer)[] } {
     const keys: string[] = [];
     const args: (string | number | Buffer)[] = [];
@@ -79,7 +94,9 @@ export function createAppendCall(partitions: number) {
       args.push(idempotency?.bodyHash ?? '', idempotency?.draft ?? '', order, entries.length);
       for (const entry of entries) {
         keys.push(eventsKey(entry.partition));
-        args.push(entry.placements.bytes(), packRows(entry.rows.bytes()));
+        args.push(Buffer.from(entry.placements.bytes()), packRows(entry.rows.bytes()));
+        writers.giveBack(entry.placements);
+        writers.giveBack(entry.rows);
       }
     }
     return { keys, args };
@@ -154,8 +171,14 @@ function visitIdsBySlot(slots: readonly number[], packed: readonly Buffer[]): st
   return bySlot;
 }
 
+function areInTimeOrder(placements: readonly Placement[]): boolean {
+  for (let i = 1; i < placements.length; i++) if (atMs(placements, i) < atMs(placements, i - 1)) return false;
+  return true;
+}
+
 /** Indexes in the order of the events' times; equal times in the order given (docs/semantics.md "Sessions and visits": a batch is placed in time order). */
 function inTimeOrder(placements: readonly Placement[]): number[] {
-  const at = (index: number): number => placements[index]?.event.createdAtMs ?? 0;
-  return placements.map((_, index) => index).sort((a, b) => at(a) - at(b));
+  return placements.map((_, index) => index).sort((a, b) => atMs(placements, a) - atMs(placements, b));
 }
+
+const atMs = (placements: readonly Placement[], index: number): number => placements[index]?.event.createdAtMs ?? 0;

@@ -21,6 +21,27 @@ export function createByteWriter() {
       length += size;
     },
     length: () => length,
+    /** Not a copy: what is written later, after `clear`, lies in the same bytes. */
     bytes: () => buffer.subarray(0, length),
+    clear(): void {
+      length = 0;
+    },
+  };
+}
+
+const keptMax = 4;
+
+/** Writers that have grown already: to let a buffer grow anew for every use costs more than to fill it. */
+export type ByteWriters = ReturnType<typeof createByteWriters>;
+
+export function createByteWriters() {
+  const kept: ByteWriter[] = [];
+  return {
+    take: (): ByteWriter => kept.pop() ?? createByteWriter(),
+    /** Whoever took the writer has no more use for its bytes. */
+    giveBack(writer: ByteWriter): void {
+      writer.clear();
+      if (kept.length < keptMax) kept.push(writer);
+    },
   };
 }

@@ -11,7 +11,8 @@ const finishFlush = constants.Z_SYNC_FLUSH;
 
 /** Rows of events, one behind the other, as an entry of the event log carries them beside the visit ids: a raw deflate stream without end. */
 export function packRows(rows: Buffer): Buffer {
-  if (rows.length >= deflateFromBytes) return deflateRawSync(rows, { level: 1, memLevel: 9, finishFlush });
+  if (rows.length >= deflateFromBytes)
+    return deflateRawSync(rows, { level: 1, memLevel: 9, finishFlush, chunkSize: rows.length >> 1 });
   // A block that is only stored (RFC 1951, 3.2.4): its kind, its length, the length's complement.
   const packed = Buffer.allocUnsafe(5 + rows.length);
   packed[0] = 0;

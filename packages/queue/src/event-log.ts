@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
 import { appendScript } from './append-script.ts';
+import { createByteWriters } from './byte-writer.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
 import { createRedisScript } from './redis-script.ts';
@@ -33,6 +34,7 @@ export function createEventLog({
 }): EventLog {
   const runScript = createRedisScript(redis, appendScript);
   const clock = createRedisClock(redis);
+  const writers = createByteWriters();
   const waiting: AppendCall[] = [];
   /** The call that was sent last. */
   let sent: AppendCall | undefined;
@@ -70,7 +72,7 @@ export function createEventLog({
   function openCall(): AppendCall {
     const last = waiting.at(-1);
     if (last && !last.isFull() && !last.isSettled()) return last;
-    const call = createAppendCall(partitions);
+    const call = createAppendCall(partitions, writers);
     waiting.push(call);
     // A busy process may see the timer before the answer that has already arrived: look for that first.
     setTimeout(() => setImmediate(() => giveUp(call)), appendMaxWaitMs).unref();

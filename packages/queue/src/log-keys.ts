@@ -14,6 +14,7 @@ export function idempotencyKey(partition: number, key: string): string {
 
 /** Which partition holds a website's events, by its id, or the record of an idempotent request, by its key (FNV-1a of the text). */
 export function partitionOf(text: string, partitions: number): number {
+  if (partitions === 1) return 0;
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;
