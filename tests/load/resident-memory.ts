@@ -1,3 +1,4 @@
+import { closedLoad } from './closed-load.ts';
 import type { LoadContext } from './load-context.ts';
 import { openLoad } from './open-load.ts';
 import { residentMegabytesOf } from './process-figures.ts';
@@ -34,6 +35,9 @@ export async function measureResidentMemory({ options, stores, services }: LoadC
       openLoad({ ...load, nextVisitor: browsers, perSecond: sendsPerSecond }),
     ]);
     for (const result of results) failed += result.failed;
+    // What was refused, on a machine that has too much to do, does not count as a session.
+    while ((await stores.redis.dbsize()) < (sessionsWanted * (part + 1)) / parts)
+      await closedLoad({ targets: [ingest], nextVisitor: strangers, connections: 2, seconds: 0.2 });
     megabytes.push(residentMegabytesOf(ingest.pid));
   }
   const sessions = await stores.redis.dbsize(); // one key holds the visits of each
