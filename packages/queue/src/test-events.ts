@@ -2,7 +2,8 @@ import { type EventRow, readEventRow } from '@meridian/warehouse/event-row';
 import { createByteWriter } from './byte-writer.ts';
 import { encodeEvent, eventTypeCode, type PendingEvent } from './collected-event.ts';
 import { packRows } from './entry-rows.ts';
-import { type EventRows, type RawEntry, toLogBatch } from './log-batch.ts';
+import type { EventRows } from './event-rows.ts';
+import { type RawEntry, toLogBatch } from './log-batch.ts';
 import { writeUuid } from './uuid-bytes.ts';
 
 const websiteId = '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f';

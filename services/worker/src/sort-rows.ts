@@ -1,23 +1,21 @@
 import { eventTypeCode } from '@meridian/queue/collected-event';
-import type { EventRows } from '@meridian/queue/log-batch';
-import { createdAtMsOf, eventTypeOf } from '@meridian/warehouse/event-row';
+import type { EventRows } from '@meridian/queue/event-rows';
 
 /** Numbers of rows, in order: `identifies` become properties of sessions; the others, by the UTC year of their event time, rows of events. */
 export type SortedRows = { byYear: Map<number, number[]>; identifies: number[] };
 
-export function sortRows({ bytes, starts }: EventRows, numbers: readonly number[]): SortedRows {
+export function sortRows({ eventTypes, createdAtMs }: EventRows, numbers: readonly number[]): SortedRows {
   const byYear = new Map<number, number[]>();
   const identifies: number[] = [];
   let year = { from: 0, to: 0, rows: identifies };
   for (const number of numbers) {
-    const start = starts[number] ?? 0;
-    if (eventTypeOf(bytes, start) === eventTypeCode.identify) {
+    if (eventTypes[number] === eventTypeCode.identify) {
       identifies.push(number);
       continue;
     }
-    const createdAtMs = createdAtMsOf(bytes, start);
-    if (createdAtMs < year.from || createdAtMs >= year.to) {
-      const name = new Date(createdAtMs).getUTCFullYear();
+    const at = createdAtMs[number] ?? 0;
+    if (at < year.from || at >= year.to) {
+      const name = new Date(at).getUTCFullYear();
       year = { from: Date.UTC(name, 0), to: Date.UTC(name + 1, 0), rows: byYear.get(name) ?? [] };
       byYear.set(name, year.rows);
     }

@@ -1,8 +1,8 @@
-import type { EventRows } from '@meridian/queue/log-batch';
+import type { EventRows } from '@meridian/queue/event-rows';
 import type { Registry } from '@meridian/registry/registry';
 import { RegistryError } from '@meridian/registry/registry-error';
 import type { WebsiteRoute } from '@meridian/registry/rows';
-import { collectedAtMsOf, isSameWebsite, websiteHashOf, websiteIdOf } from '@meridian/warehouse/event-row';
+import { collectedAtMsOf } from '@meridian/warehouse/event-row';
 
 /**
  * For how long what the registry said of a website is believed; news of a change end it at once. Whoever deletes or resets a
@@ -55,9 +55,8 @@ export function createWebsiteGate({
      * Which rows may be stored, by their numbers, in order. Rejects when the registry does not answer, or so slowly that its answer may
      * be outdated: nothing is dropped on suspicion.
      */
-    async admit(rows: EventRows): Promise<number[]> {
+    async admit({ count, bytes, starts, websiteIds, websites }: EventRows): Promise<number[]> {
       if (remembered.size > rememberedMax) remembered.clear();
-      const { websiteIds, websiteOfRow } = websitesOf(rows);
       for (;;) {
         const unknown = websiteIds.filter((websiteId) => !isKnown(websiteId));
         if (unknown.length === 0) break;
@@ -65,10 +64,10 @@ export function createWebsiteGate({
       }
       const since = websiteIds.map((websiteId) => admittedSinceMs(remembered.get(websiteId)?.route ?? null));
       const admitted: number[] = [];
-      for (let row = 0; row < rows.count; row++) {
-        const sinceMs = since[websiteOfRow[row] ?? 0] ?? Number.POSITIVE_INFINITY;
+      for (let row = 0; row < count; row++) {
+        const sinceMs = since[websites[row] ?? 0] ?? Number.POSITIVE_INFINITY;
         // Most websites were never reset.
-        if (sinceMs === 0 || collectedAtMsOf(rows.bytes, rows.starts[row] ?? 0) >= sinceMs) admitted.push(row);
+        if (sinceMs === 0 || collectedAtMsOf(bytes, starts[row] ?? 0) >= sinceMs) admitted.push(row);
       }
       return admitted;
     },
@@ -85,25 +84,4 @@ export function createWebsiteGate({
 function admittedSinceMs(route: WebsiteRoute | null): number {
   if (!route || route.deleted) return Number.POSITIVE_INFINITY;
   return route.resetAt?.getTime() ?? 0;
-}
-
-/** The websites of the rows, and for each row the number of its own among them. No text is made but one for each website. */
-function websitesOf({ count, bytes, starts }: EventRows): { websiteIds: string[]; websiteOfRow: Uint32Array } {
-  const websiteOfRow = new Uint32Array(count);
-  /** Where a row of each website begins, and the numbers of the websites by hash, or by the next free number behind it. */
-  const firstRows: number[] = [];
-  const numbers = new Map<number, number>();
-  for (let row = 0; row < count; row++) {
-    const start = starts[row] ?? 0;
-    for (let hash = websiteHashOf(bytes, start); ; hash++) {
-      const number = numbers.get(hash) ?? firstRows.length;
-      if (number === firstRows.length) {
-        firstRows.push(start);
-        numbers.set(hash, number);
-      } else if (!isSameWebsite(bytes, start, firstRows[number] ?? 0)) continue;
-      websiteOfRow[row] = number;
-      break;
-    }
-  }
-  return { websiteIds: firstRows.map((start) => websiteIdOf(bytes, start)), websiteOfRow };
 }

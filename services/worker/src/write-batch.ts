@@ -3,13 +3,7 @@ import type { DeadLetter, LogConsumer } from '@meridian/queue/log-consumer';
 import { isPassingRedisError } from '@meridian/queue/redis-script';
 import { RegistryError } from '@meridian/registry/registry-error';
 import type { Logger } from '@meridian/runtime/logger';
-import {
-  createdAtMsOf,
-  eventIdOf,
-  readEventRow,
-  type SessionPropertyRow,
-  websiteIdOf,
-} from '@meridian/warehouse/event-row';
+import { eventIdOf, readEventRow, type SessionPropertyRow, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { retry } from './retry.ts';
@@ -94,7 +88,7 @@ async function storeEvents(
   admitted: readonly number[],
   patiently: Patience,
 ): Promise<DeadLetter[]> {
-  const { bytes, starts } = batch.rows;
+  const { bytes, starts, createdAtMs } = batch.rows;
   const startOf = (number: number): number => starts[number] ?? 0;
   const letters = new Map<number, DeadLetter>();
   const refuse = (number: number, reason: string): void => {
@@ -103,10 +97,10 @@ async function storeEvents(
   const eventStore: BlockStore<number> = {
     insert: (numbers, token) => patiently(() => warehouse.insertEvents(piecesOf(batch.rows, numbers), token)),
     async findMissing(numbers) {
-      const keys = numbers.map(startOf).map((start) => ({
-        websiteId: websiteIdOf(bytes, start),
-        createdAtMs: createdAtMsOf(bytes, start),
-        eventId: eventIdOf(bytes, start),
+      const keys = numbers.map((number) => ({
+        websiteId: websiteIdOf(bytes, startOf(number)),
+        createdAtMs: createdAtMs[number] ?? 0,
+        eventId: eventIdOf(bytes, startOf(number)),
       }));
       const stored = await patiently(() => warehouse.findStoredEventIds(keys));
       return numbers.filter((_, i) => !stored.has(keys[i]?.eventId ?? ''));
