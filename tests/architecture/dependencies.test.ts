@@ -81,6 +81,14 @@ test('parts import only what their place in the architecture allows', () => {
   expect(wrong).toEqual([]);
 });
 
+test('of the warehouse queue takes the row alone, which asks for no library: a collector brings nothing of ClickHouse along', () => {
+  const ofWarehouse = (file: string) => imports.filter((one) => one.file === `packages/warehouse/src/${file}.ts`);
+  const taken = imports.filter(({ part, specifier }) => part === 'packages/queue' && /warehouse/.test(specifier));
+  expect(new Set(taken.map(({ specifier }) => specifier))).toEqual(new Set(['@meridian/warehouse/event-row']));
+  expect(ofWarehouse('event-row').map(({ specifier }) => specifier)).toEqual(['./row-binary.ts']);
+  expect(ofWarehouse('row-binary')).toEqual([]);
+});
+
 test('relative imports never leave their part', () => {
   const wrong = imports.filter(({ file, part, specifier }) => {
     if (!specifier.startsWith('.')) return false;

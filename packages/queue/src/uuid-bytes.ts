@@ -24,11 +24,6 @@ export function writeUuid(target: Buffer, offset: number, uuid: string): number 
   return position;
 }
 
-/** The text of the UUID whose 16 bytes start at the offset. */
-export function readUuid(bytes: Buffer, offset: number): string {
-  return dashed(bytes.toString('hex', offset, offset + 16), 0);
-}
-
 /** The texts of the UUIDs that lie one behind the other. */
 export function readUuids(bytes: Buffer): string[] {
   const hex = bytes.toString('hex');
