@@ -16,7 +16,7 @@ export type EventLog = {
 };
 
 /** Calls begin at least so far apart, unless one is full. An append that finds the log idle does not wait. */
-const callSpacingMs = 3;
+const callSpacingMs = 2;
 
 /**
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { readUuid } from './uuid-bytes.ts';
 
 const poolBytes = 8_192;
-/** Hex digits of chance that an id takes: 12 bits after the time, 62 after the variant. */
-const digitsPerId = 19;
+const idBytes = 16;
+/** An id takes the last ten of its bytes from chance. */
+const randomBytesPerId = 10;
 const lastCounter = 0xfff;
-const variants = ['8', '9', 'a', 'b'];
-const hexOf12Bits = Array.from({ length: 4_096 }, (_, bits) => bits.toString(16).padStart(3, '0'));
 
 /**
  * Mints UUIDv7 texts (RFC 9562).
@@ -23,38 +23,33 @@ export function createUuidV7Minter({
   now?: () => number;
   random?: (size: number) => Uint8Array;
 } = {}): UuidV7Minter {
-  // Digits are cut from one long text and the time's part is kept, since two ids are minted for every event.
-  let pool = '';
+  let pool: Uint8Array = new Uint8Array(0);
   let used = 0;
   let lastMs = 0;
   let counter = 0;
-  let prefixMs = -1;
-  let prefix = '';
+  const id = Buffer.alloc(idBytes);
 
-  /** Position in the pool of the digits for one id. */
+  /** Fills the id's random part and gives the 12 bits of it that stand behind the time. */
   function draw(): number {
-    if (used + digitsPerId > pool.length) {
-      pool = Buffer.from(random(poolBytes)).toString('hex');
+    if (used + randomBytesPerId > pool.length) {
+      pool = random(poolBytes);
       used = 0;
     }
-    used += digitsPerId;
-    return used - digitsPerId;
+    for (let i = idBytes - randomBytesPerId; i < idBytes; i++) id[i] = pool[used++] ?? 0;
+    return (((id[6] ?? 0) & 0x0f) << 8) | (id[7] ?? 0);
   }
 
-  function format(ms: number, bits12: number, position: number): string {
-    if (ms !== prefixMs) {
-      const time = ms.toString(16).padStart(12, '0');
-      prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`;
-      prefixMs = ms;
-    }
-    const variant = variants[Number.parseInt(pool.charAt(position + 3), 16) & 3];
-    return `${prefix}${hexOf12Bits[bits12]}-${variant}${pool.slice(position + 4, position + 7)}-${pool.slice(position + 7, position + 19)}`;
+  function format(ms: number, bits12: number): string {
+    id.writeUIntBE(ms, 0, 6);
+    id[6] = 0x70 | (bits12 >> 8);
+    id[7] = bits12 & 0xff;
+    id[8] = 0x80 | ((id[8] ?? 0) & 0x3f);
+    return readUuid(id, 0);
   }
 
   return (atMs) => {
-    const position = draw();
-    const random12 = Number.parseInt(pool.slice(position, position + 3), 16);
-    if (atMs !== undefined) return format(atMs, random12, position);
+    const random12 = draw();
+    if (atMs !== undefined) return format(atMs, random12);
     const nowMs = now();
     if (nowMs > lastMs) {
       lastMs = nowMs;
@@ -66,7 +61,7 @@ export function createUuidV7Minter({
       lastMs += 1;
       counter = random12 & 0x7ff;
     }
-    return format(lastMs, counter, position);
+    return format(lastMs, counter);
   };
 }
 

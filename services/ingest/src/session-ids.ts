@@ -1,4 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
+import { readUuid } from '@meridian/queue/uuid-bytes';
 
 /** Months whose salt is kept at hand; a backfill over more years only computes them again. */
 const rememberedSalts = 64;
@@ -35,8 +36,11 @@ export function createSessionIds(appSecret: string): SessionIds {
   };
 }
 
+const digest = Buffer.alloc(32);
+
 function hashUuid(text: string): string {
-  const hex = hash('sha256', text, 'hex');
-  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3];
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  digest.write(hash('sha256', text, 'binary'), 'latin1');
+  digest[6] = 0x50 | ((digest[6] ?? 0) & 0x0f);
+  digest[8] = 0x80 | ((digest[8] ?? 0) & 0x3f);
+  return readUuid(digest, 0);
 }
