@@ -12,6 +12,8 @@ export type ClientAddress = {
 };
 
 const rememberedAddresses = 10_000;
+/** Longer headers are not remembered, so that nobody fills the memory with them. */
+const rememberedHeaderMax = 200;
 
 /**
  * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when the peer is a trusted proxy, the rightmost
@@ -24,6 +26,10 @@ export function createClientAddresses(options: {
 }) {
   const isTrusted = createAddressList(options.trustedProxies);
   const peers = new Lru<string, ClientAddress>(rememberedAddresses);
+  const clients = {
+    list: new Lru<string, string | null>(rememberedAddresses),
+    forwarded: new Lru<string, string | null>(rememberedAddresses),
+  };
   const header = options.clientIpHeader?.toLowerCase();
 
   function peerOf(remoteAddress: string): ClientAddress {
@@ -35,15 +41,27 @@ export function createClientAddresses(options: {
     return peer;
   }
 
+  /** What the proxies say; a visitor's requests say the same again and again. */
+  function clientOf(headers: IncomingHttpHeaders): string | null {
+    const name = header ?? (headers['x-forwarded-for'] === undefined ? 'forwarded' : 'x-forwarded-for');
+    const value = String(headers[name] ?? '');
+    const form = name === 'forwarded' ? 'forwarded' : 'list';
+    const known = clients[form].get(value);
+    if (known !== undefined) return known;
+    const address = rightmostUntrusted(form === 'forwarded' ? forwardedClients(value) : value.split(','), isTrusted);
+    if (value.length <= rememberedHeaderMax) clients[form].set(value, address);
+    return address;
+  }
+
   return (request: IncomingMessage): ClientAddress => {
     const peer = peerOf(request.socket.remoteAddress ?? '');
     if (!peer.isPeerTrusted) return peer;
-    const address = rightmostUntrusted(addressesIn(request.headers, header), isTrusted);
+    const address = clientOf(request.headers);
     return address === null ? peer : { address, isPeerTrusted: true };
   };
 }
 
-/** Null when there is none, or when the chain is broken by something unreadable before one is found. */
+/** `entries`: nearest proxy last. Null when there is none, or when the chain is broken by something unreadable before one is found. */
 function rightmostUntrusted(entries: readonly string[], isTrusted: (address: string) => boolean): string | null {
   let address: string | null = null;
   for (const entry of entries.toReversed()) {
@@ -52,11 +70,4 @@ function rightmostUntrusted(entries: readonly string[], isTrusted: (address: str
     if (address === null || !isTrusted(address)) return address;
   }
   return address;
-}
-
-/** Nearest proxy last. A header that came several times is one list to node:http. */
-function addressesIn(headers: IncomingHttpHeaders, named: string | undefined): string[] {
-  const header = named ?? (headers['x-forwarded-for'] === undefined ? 'forwarded' : 'x-forwarded-for');
-  const value = String(headers[header] ?? '');
-  return header === 'forwarded' ? forwardedClients(value) : value.split(',');
 }
