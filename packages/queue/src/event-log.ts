@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
 import { appendScript } from './append-script.ts';
@@ -14,9 +13,6 @@ export type EventLog = {
    */
   append(append: Append): Promise<AppendResult>;
 };
-
-/** Calls begin at least so far apart, unless one is full. An append that finds the log idle does not wait. */
-const callSpacingMs = 2;
 
 /**
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
@@ -40,18 +36,14 @@ export function createEventLog({
   const clock = createRedisClock(redis);
   const writers = createByteWriters();
   const waiting: AppendCall[] = [];
-  /** The call that was sent last, and when by `performance.now()`. */
+  /** The call that was sent last. */
   let sent: AppendCall | undefined;
-  let sentAt = Number.NEGATIVE_INFINITY;
   let isSending = false;
 
   async function sendWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const pauseMs = sentAt + callSpacingMs - performance.now();
-      if (pauseMs > 0 && !waiting[0]?.isFull()) await delay(pauseMs);
-      sent = waiting.shift();
-      sentAt = performance.now();
-      if (sent) await send(sent);
+    for (let call = waiting.shift(); call; call = waiting.shift()) {
+      sent = call;
+      await send(call);
     }
     isSending = false;
   }

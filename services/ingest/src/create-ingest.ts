@@ -12,6 +12,7 @@ import { openGeo } from './client/geo.ts';
 import { createCollect } from './collect.ts';
 import type { CollectSettings } from './config.ts';
 import { createIngestHandler, type IngestHandler } from './create-ingest-handler.ts';
+import { createBodyReader } from './http/read-body.ts';
 import { createOutageLog } from './outage-log.ts';
 import { createSenders } from './sender.ts';
 import { createSessionIds } from './session-ids.ts';
@@ -52,6 +53,7 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
     eventLog: createEventLog({ redis, partitions: config.EVENT_LOG_PARTITIONS, now }),
     reportOutage: createOutageLog(logger, 'events were not taken'),
     tokens,
+    readBody: createBodyReader(),
     senderOf: createSenders({
       addressOf: createClientAddresses({
         trustedProxies: config.TRUSTED_PROXIES,

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readBody } from './read-body.ts';
+import { createBodyReader } from './read-body.ts';
 
 const max = 1_024;
+const readBody = createBodyReader();
 
 function read(chunks: (string | Buffer)[], headers: Record<string, string> = {}) {
   const stream = Readable.from(

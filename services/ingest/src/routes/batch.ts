@@ -4,7 +4,6 @@ import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
 import type { CollectOutcome } from '../collect.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
-import { readBody } from '../http/read-body.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { appendEvents } from './append-events.ts';
 import type { RouteDeps } from './send.ts';
@@ -14,7 +13,7 @@ const valuesMax = 300_000;
 
 /** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
-  const { collect, senderOf, tokens } = deps;
+  const { readBody, collect, senderOf, tokens } = deps;
   return async (exchange) => {
     const json = toJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes), valuesMax);
     if (!json) return;

@@ -4,12 +4,14 @@ import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import type { CacheTokens } from '../cache-token.ts';
 import type { Collect, Sender } from '../collect.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
-import { readBody } from '../http/read-body.ts';
+import type { BodyReader } from '../http/read-body.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { type AppendDeps, appendEvents } from './append-events.ts';
 import { toJsonRequest } from './to-json-request.ts';
 
 export type RouteDeps = AppendDeps & {
+  /** One for both routes. */
+  readBody: BodyReader;
   collect: Collect;
   senderOf: (request: IncomingMessage) => Sender;
   tokens: CacheTokens;
@@ -19,7 +21,7 @@ const valuesMax = 40_000;
 
 /** POST /send: one event. */
 export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
-  const { collect, senderOf, tokens } = deps;
+  const { readBody, collect, senderOf, tokens } = deps;
   return async (exchange) => {
     const json = toJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes), valuesMax);
     if (!json) return;
