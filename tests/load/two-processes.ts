@@ -10,8 +10,8 @@ const goal = { atLeast: 0.95, aim: 1, unit: ' x' };
 type Kind = 'bare' | 'bare2' | 'ingest' | 'ingest2';
 
 /**
- * What two collectors do against one, as a share of what two bare servers do against one: half of the connections to each. Where
- * sender, stores and servers share two cores, the row per CPU-second says more than the one by the clock.
+ * What two collectors do against one, as a share of what two bare servers do against one, each process with the same number of
+ * connections. Where sender, stores and servers share two cores, the row per CPU-second says more than the one by the clock.
  */
 export async function measureTwoProcesses({ options, stores, services, ingest, bare }: LoadContext): Promise<Row[]> {
   const [secondIngest, secondBare] = [await services.start('ingest'), await services.startBare()];
@@ -22,14 +22,15 @@ export async function measureTwoProcesses({ options, stores, services, ingest, b
     ingest2: [ingest, secondIngest],
   };
   const kinds = Object.keys(targets) as Kind[];
-  const load = { nextVisitor: createVisitors(sendTraffic(stores.websites, 20_000)), connections: sendConnections };
+  const nextVisitor = createVisitors(sendTraffic(stores.websites, 20_000));
   const results: Record<Kind, LoadResult>[] = [];
   await warmUp(stores.websites, secondIngest, secondBare);
   await stores.emptyLog();
   for (let round = 0; round < options.rounds; round++) {
     const result: Partial<Record<Kind, LoadResult>> = {};
     for (const kind of kinds) {
-      result[kind] = await closedLoad({ ...load, targets: targets[kind], seconds: options.seconds });
+      const connections = sendConnections * targets[kind].length;
+      result[kind] = await closedLoad({ nextVisitor, connections, targets: targets[kind], seconds: options.seconds });
       await stores.emptyLog();
     }
     results.push(result as Record<Kind, LoadResult>);
