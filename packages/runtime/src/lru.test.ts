@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Lru } from './lru.ts';
 
@@ -26,4 +28,15 @@ test('a deleted entry is gone from both generations, and null is a value', () =>
   lru.set('a', 'newer');
   lru.delete('a');
   expect(lru.get('a')).toBeUndefined();
+});
+
+test('a key that was cut out of a huge text does not keep the huge text in memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const lru = new Lru<string, number>(100);
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 60; i++) lru.set(`${i} ${'x'.repeat(1_000)}`.padEnd(2_000_000, 'y').trim().slice(0, 500), i);
+  collectGarbage();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
 });

@@ -20,7 +20,7 @@ export class Lru<Key, Value extends NonNullable<unknown> | null> {
   }
 
   set(key: Key, value: Value): void {
-    this.recent.set(key, value);
+    this.recent.set(owned(key), value);
     if (this.recent.size < this.max) return;
     this.older = this.recent;
     this.recent = new Map();
@@ -30,4 +30,9 @@ export class Lru<Key, Value extends NonNullable<unknown> | null> {
     this.recent.delete(key);
     this.older.delete(key);
   }
+}
+
+/** A text that was cut out of a larger one keeps that one in memory: so the key is a copy, well-formed Unicode. */
+function owned<Key>(key: Key): Key {
+  return typeof key === 'string' ? (Buffer.from(key).toString() as Key & string) : key;
 }

@@ -18,8 +18,14 @@ test.each([
   // Commas and semicolons in quotes separate nothing, also behind an escaped quote.
   ['host="a, for=6.6.6.6;b";for=203.0.113.7', ['203.0.113.7']],
   ['host="a\\", for=6.6.6.6";for=203.0.113.7', ['203.0.113.7']],
-  // A quote that is never closed hides what follows instead of letting it count.
+  // A client cannot hide what its proxy appends by opening a quote, nor take a quote of the proxy to close it.
+  ['for=6.6.6.6;x=", for=203.0.113.7', ['unknown']],
+  ['for=6.6.6.6;x=", for=203.0.113.7;host="a\\"b"', ['unknown']],
+  ['for=6.6.6.6;x=", for="[2001:db8::1]"', ['unknown']],
+  ['for=6.6.6.6;x=", for="[2001:db8::1]";host=""', ['unknown']],
   ['for=203.0.113.7, host="x, for=6.6.6.6', ['203.0.113.7', 'unknown']],
+  ['for=6.6.6.6 x, for=203.0.113.7', ['unknown', '203.0.113.7']],
+  ['for=6.6.6.6"", for=203.0.113.7', ['unknown']],
 ])('%j names the clients %j', (header, clients) => {
   expect(forwardedClients(header)).toEqual(clients);
 });
