@@ -2,7 +2,7 @@
 export type Goal = { atLeast: number; aim: number; unit: string; lowerIsBetter?: boolean };
 
 export type Row = { what: string; goal?: Goal; value: number; unit?: string; spread?: Spread; note?: string };
-export type Spread = { min: number; max: number };
+type Spread = { min: number; max: number };
 
 /** The middle of the values and how far they go apart. */
 export function summarise(values: readonly number[]): { value: number; spread: Spread } {

@@ -7,7 +7,7 @@ import { freePort, type Process, root, startProcess, untilReady } from '../proce
 import type { Target } from './closed-load.ts';
 
 type Service = 'ingest' | 'worker' | 'query';
-export type Started = Target & { process: Process };
+type Started = Target & { process: Process };
 export type Services = ReturnType<typeof createServices>;
 
 /** Starts services as production runs them, from bundles that are made here, or from their sources; and the bare server. */

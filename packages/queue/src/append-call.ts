@@ -1,6 +1,6 @@
 import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
-import { packRows } from './entry-rows.ts';
+import { entryEventsMax, packRows } from './entry-rows.ts';
 import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
@@ -8,7 +8,6 @@ import { readUuids } from './uuid-bytes.ts';
 
 const callEventsMax = 500;
 const callBytesMax = 1_048_576;
-const entryEventsMax = 500;
 const entryBytesMax = 1_048_576;
 
 type Settle = { resolve(result: AppendResult): void; reject(error: Error): void };

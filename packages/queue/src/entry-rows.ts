@@ -1,5 +1,8 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 
+/** Events of one entry at most. */
+export const entryEventsMax = 500;
+
 /** Version of the format of an entry's rows; every entry of the log carries the one it is written in. */
 export const eventFormatVersion = '2';
 

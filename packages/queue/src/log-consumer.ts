@@ -1,14 +1,13 @@
 import type { EventRow } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
+import { entryEventsMax } from './entry-rows.ts';
 import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
 import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf, restartKey } from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
 
 /** Keeps the scripts over a batch short: they walk over its entries. */
 const entriesMax = 5_000;
-/** Most events of an entry; see append-call.ts. */
-const entryEventsMax = 500;
 /** How long a read waits for a first entry: also how long a stop may take. */
 const idleReadMs = 500;
 

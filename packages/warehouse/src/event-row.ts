@@ -97,7 +97,7 @@ const bytesMaxWithoutTexts =
 export type UnplacedEvent = Omit<EventRow, 'visitId' | 'eventType'>;
 
 /** Where rows are written one behind the other: `reserve` makes room behind `length` and gives the buffer, `advance` takes so much of it. */
-export type RowTarget = { reserve(size: number): Buffer; length(): number; advance(size: number): void };
+type RowTarget = { reserve(size: number): Buffer; length(): number; advance(size: number): void };
 
 /**
  * Writes the event as the row that ClickHouse reads in the format RowBinary, with zeros as its visit id (see `setVisitId`).

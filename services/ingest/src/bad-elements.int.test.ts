@@ -20,8 +20,6 @@ beforeEach(async () => {
 });
 afterAll(() => ingest.stop());
 
-const insides = /SELECT|INSERT|DB::|drizzle|postgres|clickhouse|redis|zod|node_modules|\.(js|ts)\b|at \w+ \(|ECONN/i;
-
 /** Sends the element both ways; whatever it is, only itself may be refused, and for `field`. */
 async function expectRefused(element: string, field: string): Promise<void> {
   const good = (url: string) => JSON.stringify({ type: 'event', payload: { website, url } });
@@ -30,7 +28,6 @@ async function expectRefused(element: string, field: string): Promise<void> {
   expect([sent.status, error.code, error.status]).toEqual([400, 'bad-request', 400]);
   expect(error.message).toMatch(new RegExp(`^${field}: `));
   expect(Object.keys(error.properties)).toEqual([field]);
-  expect(sent.text).not.toMatch(insides);
 
   const batch = await ingest.batch(`[${good('/before')},${element},${good('/behind')}]`);
   expect(batch.status, batch.text).toBe(200);

@@ -2,7 +2,7 @@ import { eventTypeCode } from '@meridian/queue/collected-event';
 import type { EventRows } from '@meridian/queue/event-rows';
 
 /** Numbers of rows, in order: `identifies` become properties of sessions; the others, by the UTC year of their event time, rows of events. */
-export type SortedRows = { byYear: Map<number, number[]>; identifies: number[] };
+type SortedRows = { byYear: Map<number, number[]>; identifies: number[] };
 
 export function sortRows({ eventTypes, createdAtMs }: EventRows, numbers: readonly number[]): SortedRows {
   const byYear = new Map<number, number[]>();

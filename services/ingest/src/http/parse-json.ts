@@ -9,11 +9,13 @@ const openingBrace = 0x7b;
 export type ParsedJson = { ok: true; value: unknown } | { ok: false; message: string };
 
 /**
- * Parses a body as JSON, whatever its content type; a BOM is skipped and bytes that are not UTF-8 become U+FFFD.
- * @param valuesMax values that a body may hold at most, counted as its commas and opening brackets. V8 needs a second for a body of
- *   5 MB that is nothing but brackets, digits or keys, where a real batch of that size takes a few hundredths.
+ * Values that a body may hold at most, counted as its commas and opening brackets. V8 needs a second for a body of
+ * 5 MB that is nothing but brackets, digits or keys, where a real batch of that size takes a few hundredths.
  */
-export function parseJson(body: Buffer, valuesMax: number): ParsedJson {
+const defaultValuesMax = 300_000;
+
+/** Parses a body as JSON, whatever its content type; a BOM is skipped and bytes that are not UTF-8 become U+FFFD. */
+export function parseJson(body: Buffer, valuesMax = defaultValuesMax): ParsedJson {
   if (body.length > valuesMax && hasMoreValues(body, valuesMax))
     return { ok: false, message: `The JSON must not hold more than ${valuesMax} values.` };
   const text = body.toString('utf8');

@@ -6,16 +6,14 @@ import type { CollectOutcome } from '../collect.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { appendEvents } from './append-events.ts';
+import { parseJsonRequest } from './parse-json-request.ts';
 import type { RouteDeps } from './send.ts';
-import { toJsonRequest } from './to-json-request.ts';
-
-const valuesMax = 300_000;
 
 /** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
   const { readBody, collect, senderOf, tokens } = deps;
   return async (exchange) => {
-    const json = toJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes), valuesMax);
+    const json = parseJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes));
     if (!json) return;
     const elements = toBatchElements(json.value);
     if (!elements) return answerError(exchange, 'bad-request', 'The body must be an array of events.');

@@ -7,7 +7,7 @@ import { answerError, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { type AppendDeps, appendEvents } from './append-events.ts';
-import { toJsonRequest } from './to-json-request.ts';
+import { parseJsonRequest } from './parse-json-request.ts';
 
 export type RouteDeps = AppendDeps & {
   /** One for both routes. */
@@ -17,13 +17,11 @@ export type RouteDeps = AppendDeps & {
   tokens: CacheTokens;
 };
 
-const valuesMax = 40_000;
-
 /** POST /send: one event. */
 export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
   const { readBody, collect, senderOf, tokens } = deps;
   return async (exchange) => {
-    const json = toJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes), valuesMax);
+    const json = parseJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes));
     if (!json) return;
     const decision = collect(json.value, senderOf(exchange.request));
     const outcome = decision instanceof Promise ? await decision : decision;

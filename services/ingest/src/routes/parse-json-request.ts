@@ -6,12 +6,12 @@ import { readIdempotencyKey } from '../idempotency.ts';
 export type JsonRequest = { body: Buffer; value: unknown; idempotencyKey: string | undefined };
 
 /** Parses what was read of the body, and `Idempotency-Key`; null when one of them is not acceptable and the client has been told. */
-export function toJsonRequest(exchange: Exchange, body: Buffer | BodyFault, valuesMax: number): JsonRequest | null {
+export function parseJsonRequest(exchange: Exchange, body: Buffer | BodyFault): JsonRequest | null {
   if (!Buffer.isBuffer(body)) {
     answerError(exchange, body.code, body.message);
     return null;
   }
-  const parsed = parseJson(body, valuesMax);
+  const parsed = parseJson(body);
   if (!parsed.ok) {
     answerError(exchange, 'bad-request', parsed.message);
     return null;
