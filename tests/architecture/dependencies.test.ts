@@ -52,7 +52,7 @@ const productFiles = parts.flatMap((part) =>
     .map((file) => ({ file: relative(root, file), part, text: readFileSync(file, 'utf8') })),
 );
 const specifiersIn = (text: string) =>
-  [...text.matchAll(/(?:from|import|require\.resolve)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+  [...text.matchAll(/(?<![.\w])(?:from|import|require\.resolve)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
     ([, specifier = '']) => specifier,
   );
 const imports: Import[] = productFiles.flatMap(({ file, part, text }) =>
