@@ -1,4 +1,6 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { type HttpServer, listen } from './server.ts';
 import { rawExchange, statusesOf } from './test-raw-exchange.ts';
 
@@ -155,4 +157,30 @@ test('clients that never finish their head or their body are cut off, while othe
   expect(statusesOf(await rawExchange(impatient, behind))).toEqual([200]);
   for (const said of await Promise.all(endless)) expect(statusesOf(said)).toEqual([408]);
   expect(seen).toEqual(['GET /behind 0']);
+});
+
+test('a server that closes finishes the request in hand, answers one more on a connection that is kept, and waits for no idle one', async () => {
+  let begun = 0;
+  const closing = await listen(
+    (request, response) => {
+      begun++;
+      request.resume().on('end', () => response.end(`answer to ${request.url}`));
+    },
+    { port: 0, host: '127.0.0.1' },
+  );
+  const idle = connect(closing.port, '127.0.0.1');
+  const busy = connect(closing.port, '127.0.0.1');
+  for (const socket of [idle, busy]) socket.write(post('Content-Length: 0\r\n'));
+  await Promise.all([once(idle, 'data'), once(busy, 'data')]);
+  busy.write(post('Content-Length: 4\r\n', 'ab'));
+  await vi.waitFor(() => expect(begun).toBe(3));
+  const ended = once(idle, 'close');
+  const closed = closing.close(600_000);
+  await ended;
+  let said = '';
+  busy.on('data', (data) => (said += data));
+  busy.write(`cd${behind.replace(last, '')}`);
+  await Promise.all([closed, once(busy, 'close')]);
+  expect(said.match(/answer to \/\w+/g)).toEqual(['answer to /a', 'answer to /behind']);
+  expect(said).toMatch(/connection: close/i);
 });

@@ -5,12 +5,18 @@ import { errorBody } from '@meridian/contract/errors';
 export type HttpServer = {
   /** The port that is really listened on. */
   readonly port: number;
-  /** Stops listening, lets running requests finish for at most `graceMs`, then cuts what is left. */
+  /**
+   * Stops listening, lets running requests finish for at most `graceMs`, then cuts what is left. A connection is closed behind its
+   * next answer, or as soon as it is idle: clients that keep theirs busy would be cut in the middle of a request else.
+   */
   close(graceMs: number): Promise<void>;
 };
 
 /** A public address meets slow clients: a sender has 10 s for its headers and 30 s for the whole request. */
 const slowClients = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
+
+/** How often a server that closes looks for connections that have become idle. */
+const idleCheckMs = 50;
 
 /** Far more than proxies and browsers send; what a parser with less patience than ours would cut off is refused. */
 const headersMax = 200;
@@ -20,7 +26,12 @@ export async function listen(
   listener: RequestListener,
   options: { port: number; host?: string; timeouts?: typeof slowClients },
 ): Promise<HttpServer> {
-  const answer = refuseUnsoundHeads(listener);
+  let isClosing = false;
+  const answerSound = refuseUnsoundHeads(listener);
+  const answer: RequestListener = (request, response) => {
+    if (isClosing) response.shouldKeepAlive = false;
+    answerSound(request, response);
+  };
   const server = createServer(
     {
       ...(options.timeouts ?? slowClients),
@@ -38,7 +49,13 @@ export async function listen(
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: (graceMs) => close(server, graceMs) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close(graceMs) {
+      isClosing = true;
+      return close(server, graceMs);
+    },
+  };
 }
 
 function refuseUnsoundHeads(listener: RequestListener): RequestListener {
@@ -78,8 +95,9 @@ function continueWhenRead(request: IncomingMessage, response: ServerResponse): v
 
 async function close(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  const closingIdle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
+  clearInterval(closingIdle);
   clearTimeout(timer);
 }
