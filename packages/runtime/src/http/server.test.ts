@@ -181,6 +181,6 @@ test('a server that closes finishes the request in hand, answers one more on a c
   busy.on('data', (data) => (said += data));
   busy.write(`cd${behind.replace(last, '')}`);
   await Promise.all([closed, once(busy, 'close')]);
-  expect(said.match(/answer to \/\w+/g)).toEqual(['answer to /a', 'answer to /behind']);
+  expect(said.match(/answer to \/[a-z]+/g)).toEqual(['answer to /a', 'answer to /behind']);
   expect(said).toMatch(/connection: close/i);
 });
