@@ -21,3 +21,10 @@ test('what is no UUID takes 16 bytes as well', () => {
   for (const text of ['', 'x', 'ü'.repeat(36), '-'.repeat(100)]) expect(writeUuid(bytes, 3, text)).toBe(19);
   expect(bytes[19]).toBe(1);
 });
+
+test('a text that is too short takes nothing from the UUID before it', () => {
+  const bytes = Buffer.alloc(16);
+  writeUuid(bytes, 0, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  writeUuid(bytes, 0, '12');
+  expect(bytes.toString('hex')).toBe(`12${'00'.repeat(15)}`);
+});

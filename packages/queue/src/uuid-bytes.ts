@@ -13,7 +13,8 @@ for (let value = 0; value < 16; value++) {
  * Called for every event: `Buffer.write(…, 'hex')` costs more, and so does charCodeAt where texts of many inner forms come by.
  */
 export function writeUuid(target: Buffer, offset: number, uuid: string): number {
-  digits.write(uuid, 'latin1');
+  const written = digits.write(uuid, 'latin1');
+  if (written < digits.length) digits.fill(0, written);
   let position = offset;
   for (const pair of digitPairs) {
     const high = nibbleOfCode[digits[pair] ?? 0] ?? 0;

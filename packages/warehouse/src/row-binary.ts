@@ -26,7 +26,8 @@ for (let value = 0; value < 16; value++) {
 /** Always 16 bytes, whatever the text. */
 export function writeUuid(target: Buffer, at: number, uuid: string): number {
   // Not charCodeAt: texts have a dozen inner forms, and where more than four of them come by, V8 looks the method up for every character.
-  digits.write(uuid, 'latin1');
+  const written = digits.write(uuid, 'latin1');
+  if (written < digits.length) digits.fill(0, written);
   for (let i = 0; i < 16; i++) {
     const pair = digitPairs[i] ?? 0;
     const high = nibbleOfCode[digits[pair] ?? 0] ?? 0;
