@@ -46,7 +46,7 @@ type Options = { sender?: Partial<Sender>; deps?: Partial<CollectDeps>; type?: s
 
 async function outcomeOf(payload: object, options: Options = {}): Promise<CollectOutcome> {
   const element = { type: options.type ?? 'event', payload: { website, ...payload } };
-  return createCollect({ ...deps, ...options.deps })(element, { ...sender, ...options.sender });
+  return createCollect({ ...deps, ...options.deps })(element, { ...sender, ...options.sender }, false);
 }
 
 async function accepted(payload: object, options: Options = {}) {

@@ -31,7 +31,12 @@ export type CollectOutcome =
   | Rejection
   | { kind: 'dropped'; reason: DropReason };
 
-export type Collect = (element: unknown, sender: Sender) => CollectOutcome | Promise<CollectOutcome>;
+/** `hasEscapes`: of the JSON of which the element is a part, see `parseEvent`. */
+export type Collect = (
+  element: unknown,
+  sender: Sender,
+  hasEscapes: boolean,
+) => CollectOutcome | Promise<CollectOutcome>;
 
 export type CollectDeps = {
   /** The region that this collector serves. */
@@ -54,8 +59,8 @@ export type CollectDeps = {
 export function createCollect(deps: CollectDeps): Collect {
   const { websites, profileOf, isBlocked } = deps;
 
-  return (element, sender) => {
-    const event = parseEvent(element, sender.nowMs);
+  return (element, sender, hasEscapes) => {
+    const event = parseEvent(element, sender.nowMs, hasEscapes);
     if (isFault(event)) return faultyField(event);
     if (sender.userAgent === '') return dropped['no-user-agent'];
     if (!deps.allowOverrides) removeOverrides(event);

@@ -4,6 +4,9 @@ const blockBytes = 64;
 const hashBytes = 32;
 const messageMaxLength = 1_024;
 
+/** Characters of an HMAC: 32 bytes in base64url. */
+export const hmacLength = 43;
+
 /**
  * HMAC-SHA-256 (RFC 2104) of short messages under one key, in base64url. Made of two one-shot hashes: every answer
  * carries one, and an Hmac object of node:crypto costs four times as much.

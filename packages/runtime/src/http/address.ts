@@ -6,6 +6,7 @@ import ipaddr from 'ipaddr.js';
  * port (`203.0.113.7:80`, `[2001:db8::1]:443`, also RFC 7239's obfuscated `:_p4`), brackets and a zone; null for anything else.
  */
 export function normalizeAddress(text: string): string | null {
+  if (isIPv4(text)) return text;
   const bare = withoutPortAndZone(text.trim());
   if (isIPv4(bare)) return bare;
   if (!isIPv6(bare)) return null;

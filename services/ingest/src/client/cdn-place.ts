@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { textLimits } from '@meridian/contract/collect';
 import { decodePath } from '../event/percent-decode.ts';
-import { cleanText } from '../event/text.ts';
+import { storableText } from '../event/storable.ts';
+import { cutText } from '../event/text.ts';
 import type { Place } from './geo.ts';
 
 /** Headers in which content networks tell the visitor's country, region and city. */
@@ -29,5 +30,5 @@ export function cdnPlace(headers: IncomingHttpHeaders): Place | null {
 /** Some send names percent-encoded, some as bare UTF-8, which node:http reads as Latin-1. */
 function headerText(value: string | string[] | undefined): string {
   if (value === undefined) return '';
-  return cleanText(decodePath(Buffer.from(String(value), 'latin1').toString('utf8')), textLimits.client);
+  return cutText(storableText(decodePath(Buffer.from(String(value), 'latin1').toString('utf8'))), textLimits.client);
 }

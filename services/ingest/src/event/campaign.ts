@@ -33,19 +33,23 @@ const fieldOfParameter = new Map<string, keyof Campaign>([
 const nameMinLength = 'gclid'.length;
 const nameMaxLength = 'utm_campaign'.length;
 
-const noCampaign: Readonly<Campaign> = Object.freeze({
-  utmSource: '',
-  utmMedium: '',
-  utmCampaign: '',
-  utmContent: '',
-  utmTerm: '',
-  gclid: '',
-  fbclid: '',
-  msclkid: '',
-  ttclid: '',
-  liFatId: '',
-  twclid: '',
-});
+function emptyCampaign(): Campaign {
+  return {
+    utmSource: '',
+    utmMedium: '',
+    utmCampaign: '',
+    utmContent: '',
+    utmTerm: '',
+    gclid: '',
+    fbclid: '',
+    msclkid: '',
+    ttclid: '',
+    liFatId: '',
+    twclid: '',
+  };
+}
+
+const noCampaign: Readonly<Campaign> = Object.freeze(emptyCampaign());
 
 /** Reads the whole query (before it is cut for storage): names in any case, the first value that is not empty wins. */
 export function readCampaign(query: string): Readonly<Campaign> {
@@ -58,7 +62,7 @@ export function readCampaign(query: string): Readonly<Campaign> {
     if (equals < end && nameLength >= nameMinLength && nameLength <= nameMaxLength) {
       const field = fieldOfParameter.get(query.slice(start, equals).toLowerCase());
       if (field !== undefined && !campaign?.[field]) {
-        campaign ??= { ...noCampaign };
+        campaign ??= emptyCampaign();
         campaign[field] = cutText(withoutNul(decodeQueryValue(query.slice(equals + 1, end))), textLimits.campaign);
       }
     }

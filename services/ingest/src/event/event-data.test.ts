@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { flattenData } from './event-data.ts';
+import { makeStorable } from './storable.ts';
 
 const stored = (json: string) => {
-  const text = flattenData(JSON.parse(json) as object);
+  const data = JSON.parse(json) as object;
+  makeStorable(data);
+  const text = flattenData(data);
   return text === '' ? null : Object.entries(JSON.parse(text) as object);
 };
 

@@ -1,5 +1,5 @@
 import { dataPropertiesMax, textLimits } from '@meridian/contract/collect';
-import { cleanText, cutText } from './text.ts';
+import { cutText } from './text.ts';
 
 /** Of a long name what lies behind this cannot be seen any more, not even at a cut between the halves of a character. */
 const nameMaxLength = textLimits.dataKey + 1;
@@ -24,7 +24,7 @@ function addProperties(flat: Properties, object: object, prefix: string, count: 
     if (count >= dataPropertiesMax) break;
     const value = (object as Record<string, unknown>)[key];
     // Cut at every level: an object with a huge name and many properties would cost the product of the two.
-    const path = (prefix === '' ? '' : `${prefix}.`) + cleanText(key, nameMaxLength);
+    const path = (prefix === '' ? '' : `${prefix}.`) + cutText(key, nameMaxLength);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       count = addProperties(flat, value, path.slice(0, nameMaxLength), count);
       continue;
@@ -39,13 +39,8 @@ function addProperties(flat: Properties, object: object, prefix: string, count: 
 }
 
 function toStorable(value: unknown): string | number | boolean | null {
-  if (typeof value === 'string') return cleanText(value, textLimits.dataValue);
+  if (typeof value === 'string') return cutText(value, textLimits.dataValue);
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
-  return Array.isArray(value) ? cleanText(JSON.stringify(value, cleanStrings), textLimits.dataValue) : null;
-}
-
-/** JSON.stringify would write NUL and lone surrogates as escapes, out of reach of `cleanText`. */
-function cleanStrings(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? cleanText(value, textLimits.dataValue) : value;
+  return Array.isArray(value) ? cutText(JSON.stringify(value), textLimits.dataValue) : null;
 }

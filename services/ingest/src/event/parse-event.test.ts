@@ -5,13 +5,13 @@ const website = '0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f50';
 const now = Date.parse('2026-06-10T10:00:00Z');
 
 function parsed(payload: object, type = 'event'): ParsedEvent {
-  const event = parseEvent({ type, payload: { website, ...payload } }, now);
+  const event = parseEvent({ type, payload: { website, ...payload } }, now, true);
   if (isFault(event)) throw new Error(`${event.field}: ${event.fault}`);
   return event;
 }
 
 const faultOf = (element: unknown) => {
-  const event = parseEvent(element, now);
+  const event = parseEvent(element, now, true);
   return isFault(event) ? event.field : null;
 };
 

@@ -2,6 +2,7 @@ import { deviceTypes, eventDepthMax, eventTypes, textLimits } from '@meridian/co
 import { isUuid } from '@meridian/contract/ids';
 import { flattenData } from './event-data.ts';
 import { isDeeperThan } from './nesting.ts';
+import { makeStorable } from './storable.ts';
 import { toText } from './text.ts';
 import { parseTimestamp } from './timestamp.ts';
 
@@ -56,27 +57,31 @@ const devices: readonly string[] = deviceTypes;
 
 /**
  * Checks one element of a send or batch body (docs/semantics.md "Values" to "Client") as the schema `SendBody` does, by hand because
- * every event of the collector passes here. `now` is the collector's clock in Unix ms.
+ * every event of the collector passes here.
+ * @param nowMs the collector's clock, Unix ms
+ * @param hasEscapes of the body's JSON: texts of it may have to be made storable, which changes the element
  */
-export function parseEvent(element: unknown, nowMs: number): ParsedEvent | EventFault {
+export function parseEvent(element: unknown, nowMs: number, hasEscapes: boolean): ParsedEvent | EventFault {
   if (!isObject(element)) return faults.event;
   if (isDeeperThan(element, eventDepthMax)) return faults.depth;
   const { type, payload } = element;
   if (type !== 'event' && type !== 'pageview' && type !== 'identify' && type !== 'performance') return faults.type;
   if (!isObject(payload)) return faults.payload;
-  const { website, data } = payload;
-  if (!isUuid(website)) return faults.website;
+  const { data } = payload;
+  const websiteId = toWebsiteId(payload.website);
+  if (websiteId === null) return faults.website;
   const hasData = data !== undefined && data !== null;
   if (hasData && !isObject(data)) return faults.data;
   const timestampMs = parseTimestamp(payload.timestamp, nowMs);
   if (Number.isNaN(timestampMs)) return faults.timestamp;
 
+  if (hasEscapes) makeStorable(payload);
   const isEvent = type === 'event' || type === 'pageview';
   const name = isEvent ? toText(payload.name, textLimits.name) : '';
   const device = toText(payload.device, textLimits.client);
   return {
     type: isEvent ? (name === '' ? 'pageview' : 'custom') : type,
-    websiteId: website.toLowerCase(),
+    websiteId,
     url: toText(payload.url, textLimits.url),
     referrer: toText(payload.referrer, textLimits.url),
     hostname: toText(payload.hostname, textLimits.hostname),
@@ -103,6 +108,18 @@ export function isFault(parsed: ParsedEvent | EventFault): parsed is EventFault 
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+let lastGiven = '';
+let lastWebsiteId: string | null = null;
+
+/** Looked at once for all elements of a batch, which are of one website as a rule. */
+function toWebsiteId(given: unknown): string | null {
+  if (given === lastGiven) return lastWebsiteId;
+  if (!isUuid(given)) return null;
+  lastGiven = given;
+  lastWebsiteId = given.toLowerCase();
+  return lastWebsiteId;
 }
 
 /** A measurement out of range or of another kind is dropped, the event is kept. */

@@ -1,16 +1,10 @@
 /**
  * Text of a scalar field as it is stored (docs/semantics.md "Values"): numbers and booleans become text; null, a missing field, an
- * array and an object become ''. See `cleanText` for the rest.
+ * array and an object become ''. Texts are storable already, see storable.ts.
  */
 export function toText(value: unknown, maxLength: number): string {
-  if (typeof value === 'string') return cleanText(value, maxLength);
-  if (typeof value === 'number' || typeof value === 'boolean') return cutText(String(value), maxLength);
-  return '';
-}
-
-/** Well-formed Unicode (lone surrogates become U+FFFD) without NUL, cut to `maxLength`. */
-export function cleanText(text: string, maxLength: number): string {
-  return cutText(withoutNul(text.toWellFormed()), maxLength);
+  if (typeof value === 'string') return cutText(value, maxLength);
+  return typeof value === 'number' || typeof value === 'boolean' ? cutText(String(value), maxLength) : '';
 }
 
 export function withoutNul(text: string): string {

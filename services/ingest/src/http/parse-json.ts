@@ -6,7 +6,8 @@ const comma = 0x2c;
 const openingBracket = 0x5b;
 const openingBrace = 0x7b;
 
-export type ParsedJson = { ok: true; value: unknown } | { ok: false; message: string };
+/** `hasEscapes`: some text may hold NUL or a lone surrogate: bytes of UTF-8 hold no surrogates and JSON no NUL, but for escapes (`\\u0000`). */
+export type ParsedJson = { ok: true; value: unknown; hasEscapes: boolean } | { ok: false; message: string };
 
 /**
  * Values that a body may hold at most, counted as its commas and opening brackets. V8 needs a second for a body of
@@ -20,7 +21,8 @@ export function parseJson(body: Buffer, valuesMax = defaultValuesMax): ParsedJso
     return { ok: false, message: `The JSON must not hold more than ${valuesMax} values.` };
   const text = body.toString('utf8');
   try {
-    return { ok: true, value: JSON.parse(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text) };
+    const value: unknown = JSON.parse(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
+    return { ok: true, value, hasEscapes: text.includes('\\u') };
   } catch {
     return { ok: false, message: 'The body is not valid JSON.' };
   }

@@ -21,7 +21,7 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
       return answerError(exchange, 'bad-request', `A batch must not hold more than ${batchEventsMax} events.`);
 
     const sender = senderOf(exchange.request);
-    const outcomes = await settled(elements.map((element) => collect(element, sender)));
+    const outcomes = await settled(elements.map((element) => collect(element, sender, json.hasEscapes)));
     const draft = toBatchDraft(outcomes);
     const placements: Placement[] = [];
     for (const outcome of outcomes) if (outcome.kind === 'accepted') placements.push(outcome.placement);

@@ -3,7 +3,7 @@ import { parseJson } from '../http/parse-json.ts';
 import type { BodyFault } from '../http/read-body.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
 
-export type JsonRequest = { body: Buffer; value: unknown; idempotencyKey: string | undefined };
+export type JsonRequest = { body: Buffer; value: unknown; hasEscapes: boolean; idempotencyKey: string | undefined };
 
 /** Parses what was read of the body, and `Idempotency-Key`; null when one of them is not acceptable and the client has been told. */
 export function parseJsonRequest(exchange: Exchange, body: Buffer | BodyFault): JsonRequest | null {
@@ -21,5 +21,5 @@ export function parseJsonRequest(exchange: Exchange, body: Buffer | BodyFault): 
     answerError(exchange, 'bad-request', 'Idempotency-Key: must be 1 to 200 visible ASCII characters');
     return null;
   }
-  return { body, value: parsed.value, idempotencyKey };
+  return { body, value: parsed.value, hasEscapes: parsed.hasEscapes, idempotencyKey };
 }

@@ -23,7 +23,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes));
     if (!json) return;
-    const decision = collect(json.value, senderOf(exchange.request));
+    const decision = collect(json.value, senderOf(exchange.request), json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
