@@ -8,12 +8,14 @@ import { build } from 'esbuild';
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 const { name, version, dependencies } = readJson('package.json');
 
-/** Native code and data files are loaded from node_modules beside the bundle. */
-const unbundled = Object.keys(dependencies).filter((name) => /^(@node-rs|@ip-location-db)\//.test(name));
+/** Native code and data files are loaded from node_modules beside the bundle. The latter are named in package.json only, not imported. */
+const native = ['@node-rs/argon2', 'lz4-napi'];
+const dataFiles = Object.keys(dependencies).filter((name) => name.startsWith('@ip-location-db/'));
 const entryPoints = ['src/main.ts', 'src/migrate.ts'].filter((file) => existsSync(file));
 
 rmSync('dist', { recursive: true, force: true });
-await build({
+const { metafile } = await build({
+  metafile: true,
   entryPoints,
   outdir: 'dist/bin',
   bundle: true,
@@ -21,7 +23,7 @@ await build({
   target: 'node20',
   format: 'esm',
   sourcemap: true,
-  external: [...unbundled, 'pg-native'], // pg does without pg-native
+  external: [...native, 'pg-native'], // pg does without pg-native
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
   },
@@ -34,6 +36,10 @@ if (entryPoints.includes('src/migrate.ts')) {
     cpSync(`../../packages/${folder}`, `dist/${folder.split('/')[1]}`, { recursive: true });
 }
 
-const versions = unbundled.map((name) => [name, readJson(`node_modules/${name}/package.json`).version]);
+const catalog = readFileSync('../../pnpm-workspace.yaml', 'utf8');
+const versionOf = (name) => catalog.match(new RegExp(`^ +"?${name}"?: (.+)$`, 'm'))[1];
+const imported = Object.values(metafile.inputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+const unbundled = [...dataFiles, ...native.filter((name) => imported.includes(name))];
+const versions = unbundled.map((name) => [name, versionOf(name)]);
 const manifest = { name, version, private: true, type: 'module', dependencies: Object.fromEntries(versions) };
 writeFileSync('dist/package.json', `${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -66,7 +66,8 @@ async function makeImage(service: string): Promise<void> {
   for (const name of Object.keys(dependencies)) {
     const place = join(images, service, 'node_modules', name);
     mkdirSync(dirname(place), { recursive: true });
-    symlinkSync(realpathSync(join(folder, 'node_modules', name)), place);
+    const found = [folder, root].map((at) => join(at, 'node_modules', name)).find(existsSync);
+    symlinkSync(realpathSync(found ?? name), place);
   }
 }
 

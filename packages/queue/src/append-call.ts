@@ -128,6 +128,7 @@ export function createAppendCall(partitions: number, writers: ByteWriters) {
     settle,
     fail,
     isSettled: () => settled,
+    eventCount: () => eventCount,
     isFull: () => eventCount >= callEventsMax || byteCount >= callBytesMax,
   };
 }

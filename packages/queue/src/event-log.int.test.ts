@@ -25,7 +25,7 @@ async function storedEntries(redis: Redis): Promise<EventRow[][]> {
   for (let partition = 0; partition < partitions; partition++) {
     for (const [id, fields] of await redis.xrangeBuffer(eventsKey(partition), '-', '+')) {
       const events = eventsOf(toLogBatch([[[id, fields]]], false).rows);
-      expect(fields.slice(0, 4).map(String)).toEqual(['v', '2', 'n', String(events.length)]);
+      expect(fields.slice(0, 4).map(String)).toEqual(['v', '3', 'n', String(events.length)]);
       entries.push(events);
     }
   }

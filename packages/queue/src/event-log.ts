@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
 import { appendScript } from './append-script.ts';
@@ -5,6 +6,10 @@ import { createByteWriters } from './byte-writer.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
 import { createRedisScript } from './redis-script.ts';
+
+/** Turns of the event loop that a call waits for more events at most: a few milliseconds in a collector that is busy. */
+const gatherTurnsMax = 4;
+const nextTurn = promisify(setImmediate);
 
 export type EventLog = {
   /**
@@ -16,7 +21,7 @@ export type EventLog = {
 
 /**
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
- * the busier the collector, the fuller its calls, and a full call costs it hardly more than an empty one.
+ * the busier the collector, the fuller its calls.
  * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
  * in time breaks it. `now`: the collector's clock, ms since 1970. `appendMaxWaitMs`: an append is settled after this time; less
  * than the connection's command timeout.
@@ -41,11 +46,22 @@ export function createEventLog({
   let isSending = false;
 
   async function sendWaiting(): Promise<void> {
-    for (let call = waiting.shift(); call; call = waiting.shift()) {
+    for (let call = waiting[0]; call; call = waiting[0]) {
+      await gather(call);
+      waiting.shift();
       sent = call;
       await send(call);
     }
     isSending = false;
+  }
+
+  /** Waits as long as every turn of the event loop brings more events: a full call costs hardly more than a small one. */
+  async function gather(call: AppendCall): Promise<void> {
+    for (let turn = 0, count = 0; turn < gatherTurnsMax && !call.isFull(); turn++) {
+      if (call.eventCount() === count) return;
+      count = call.eventCount();
+      await nextTurn();
+    }
   }
 
   async function send(call: AppendCall): Promise<void> {
@@ -86,7 +102,7 @@ export function createEventLog({
         openCall().add(append, { resolve, reject });
         if (isSending) return;
         isSending = true;
-        setImmediate(sendWaiting);
+        sendWaiting();
       });
     },
   };

@@ -48,14 +48,14 @@ function valueAt(fields: readonly Buffer[], position: number, name: string): Buf
 /** All entries at once; one by one where that makes no sense, to find out which of them it is. */
 function readEntries(entries: readonly Entry[]): Pick<LogBatch, 'rows' | 'unreadable'> {
   try {
-    return { rows: findRows(unpackRows(entries.map((entry) => entry.packed)), entries), unreadable: [] };
+    return { rows: findRows(Buffer.concat(entries.map((entry) => unpackRows(entry.packed))), entries), unreadable: [] };
   } catch {
     const readable: Entry[] = [];
     const parts: Buffer[] = [];
     const unreadable: LogBatch['unreadable'] = [];
     for (const entry of entries) {
       try {
-        const part = unpackRows([entry.packed]);
+        const part = unpackRows(entry.packed);
         findRows(part, [entry]);
         parts.push(part);
         readable.push(entry);

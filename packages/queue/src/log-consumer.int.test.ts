@@ -257,7 +257,7 @@ describe('what cannot be stored', () => {
   });
 
   test('because its bytes make no sense becomes a dead letter; its neighbours are delivered', async () => {
-    await redis.xadd(eventsKey(1), '*', 'v', '2', 'n', '1', 'rows', 'garbage', 'visitIds', 'x'.repeat(16));
+    await redis.xadd(eventsKey(1), '*', 'v', '3', 'n', '1', 'rows', 'garbage', 'visitIds', 'x'.repeat(16));
     await redis.xadd(eventsKey(1), '*', 'nothing', 'known');
     const appended = await append(10);
     const worker = await consumer();
@@ -273,7 +273,7 @@ describe('what cannot be stored', () => {
   });
 
   test('because a later version wrote it stays in the log for a worker that knows the version', async () => {
-    await redis.xadd(eventsKey(1), '*', 'v', '3', 'n', '1', 'rows', 'x', 'visitIds', 'y');
+    await redis.xadd(eventsKey(1), '*', 'v', '4', 'n', '1', 'rows', 'x', 'visitIds', 'y');
     const appended = await append(10);
     const worker = await consumer();
     const batch = await getBatch(worker);

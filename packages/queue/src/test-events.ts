@@ -1,7 +1,7 @@
 import { type EventRow, readEventRow } from '@meridian/warehouse/event-row';
 import { createByteWriter } from './byte-writer.ts';
 import { encodeEvent, eventTypeCode, type PendingEvent } from './collected-event.ts';
-import { packRows } from './entry-rows.ts';
+import { eventFormatVersion, packRows } from './entry-rows.ts';
 import type { EventRows } from './event-rows.ts';
 import { type RawEntry, toLogBatch } from './log-batch.ts';
 import { writeUuid } from './uuid-bytes.ts';
@@ -63,7 +63,7 @@ export function rawEntry(events: readonly PendingEvent[], visitIds: readonly str
   const ids = Buffer.alloc(16 * visitIds.length);
   for (const [i, visitId] of visitIds.entries()) writeUuid(ids, 16 * i, visitId);
   const names = ['v', 'n', 'rows', 'visitIds'].map((name) => Buffer.from(name));
-  const values = [Buffer.from('2'), Buffer.from(String(events.length)), packRows(rows.bytes()), ids];
+  const values = [Buffer.from(eventFormatVersion), Buffer.from(String(events.length)), packRows(rows.bytes()), ids];
   return [Buffer.from('1-1'), names.flatMap((name, i) => [name, values[i] ?? Buffer.alloc(0)])];
 }
 
