@@ -1,18 +1,16 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
+import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { makeServiceImage } from '../service-image.ts';
 import { createStores } from '../stores.ts';
 
 /** Machines differ, and bundling is work. */
 const patienceMs = 180_000;
 
-/** What an image holds: the bundle of a service in a folder that knows nothing of the repository, and the packages it asks for. */
 const services = ['ingest', 'query', 'worker'] as const;
 const images = mkdtempSync(join(tmpdir(), 'meridian-images-'));
 const processes: Process[] = [];
@@ -27,7 +25,7 @@ beforeAll(async () => {
     APP_SECRET: 'a secret of the tests of bundles, long enough',
     ADMIN_PASSWORD: 'a test password',
   };
-  for (const service of services) await makeImage(service);
+  for (const service of services) await makeServiceImage(service, join(images, service));
 }, patienceMs);
 
 afterAll(async () => {
@@ -56,20 +54,6 @@ test(
   },
   patienceMs,
 );
-
-/** As deploy/Dockerfile does, but with the packages of the repository instead of npm's: tests need no network. */
-async function makeImage(service: string): Promise<void> {
-  const folder = join(root, 'services', service);
-  await promisify(execFile)(process.execPath, ['../../scripts/bundle.mjs'], { cwd: folder });
-  cpSync(join(folder, 'dist'), join(images, service), { recursive: true });
-  const { dependencies } = JSON.parse(readFileSync(join(images, service, 'package.json'), 'utf8'));
-  for (const name of Object.keys(dependencies)) {
-    const place = join(images, service, 'node_modules', name);
-    mkdirSync(dirname(place), { recursive: true });
-    const found = [folder, root].map((at) => join(at, 'node_modules', name)).find(existsSync);
-    symlinkSync(realpathSync(found ?? name), place);
-  }
-}
 
 function startBundle(service: string, entry: string, more: Record<string, string>): Process {
   const command = `cd ${join(images, service)} && exec ${process.execPath} bin/${entry}.js`;

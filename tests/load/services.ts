@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
+import { makeServiceImage } from '../service-image.ts';
 import type { Target } from './closed-load.ts';
 
 type Service = 'ingest' | 'worker' | 'query';
@@ -24,16 +22,13 @@ export function createServices(options: {
   const started: Process[] = [];
 
   async function bundle(service: Service): Promise<string> {
-    const folder = join(root, 'services', service);
-    await promisify(execFile)(process.execPath, ['../../scripts/bundle.mjs'], { cwd: folder });
-    cpSync(join(folder, 'dist'), join(bundles, service), { recursive: true });
-    symlinkSync(join(folder, 'node_modules'), join(bundles, service, 'node_modules'));
+    await makeServiceImage(service, join(bundles, service));
     return join(bundles, service, 'bin/main.js');
   }
 
-  /** The same for a process that only measurements have. */
+  /** The same for a process that only measurements have; beside the sources, where it finds native code. */
   async function bundleFile(source: string): Promise<string> {
-    const outfile = join(bundles, 'null-sink-worker.mjs');
+    const outfile = join(root, 'tests/load/dist/null-sink-worker.mjs');
     await build({
       entryPoints: [join(root, source)],
       outfile,
@@ -42,7 +37,7 @@ export function createServices(options: {
       target: 'node20',
       format: 'esm',
       sourcemap: true,
-      external: ['pg-native'],
+      external: ['pg-native', 'lz4-napi'],
       banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     });
     return outfile;
