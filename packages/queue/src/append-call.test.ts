@@ -4,9 +4,10 @@ import { createByteWriters } from './byte-writer.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { pendingEvent } from './test-events.ts';
 import { writeUuid } from './uuid-bytes.ts';
+import { createUuidV7Minter } from './uuid-v7.ts';
 
 const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
-const placements = [{ event: pendingEvent(), candidateVisitId: visitId }];
+const placements = [{ event: pendingEvent() }];
 const idempotent = (key: string): Append => ({ placements, idempotency: { key, bodyHash: 'h', draft: 'd' } });
 
 function appended(): UnitAnswer {
@@ -17,7 +18,7 @@ function appended(): UnitAnswer {
 
 /** A call with one plain and two idempotent appends, which make three units. */
 function threeUnits() {
-  const call = createAppendCall(1, createByteWriters());
+  const call = createAppendCall(1, createByteWriters(), createUuidV7Minter());
   const results = [{ placements }, idempotent('a'), idempotent('b')].map(
     (append) => new Promise<AppendResult>((resolve, reject) => call.add(append, { resolve, reject })),
   );
@@ -55,8 +56,8 @@ test('a call that fails rejects what has no result yet, and changes no result', 
 
 test('the record of an idempotent append is found by its key, whatever events it brings', () => {
   const recordOf = (websiteIds: string[]): string | undefined => {
-    const call = createAppendCall(256, createByteWriters());
-    const events = websiteIds.map((websiteId) => ({ event: pendingEvent({ websiteId }), candidateVisitId: visitId }));
+    const call = createAppendCall(256, createByteWriters(), createUuidV7Minter());
+    const events = websiteIds.map((websiteId) => ({ event: pendingEvent({ websiteId }) }));
     call.add({ ...idempotent('a'), placements: events }, { resolve: () => {}, reject: () => {} });
     return call.command().keys[0];
   };

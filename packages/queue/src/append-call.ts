@@ -5,6 +5,7 @@ import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
 import { readUuids } from './uuid-bytes.ts';
+import type { UuidV7Minter } from './uuid-v7.ts';
 
 const callEventsMax = 500;
 const callBytesMax = 1_048_576;
@@ -29,13 +30,14 @@ export type UnitAnswer = [kind: Buffer, ...Buffer[]];
 /** Appends that travel to Redis in one call of the append script. */
 export type AppendCall = ReturnType<typeof createAppendCall>;
 
-/** `writers`: shared by the calls of one event log. */
-export function createAppendCall(partitions: number, writers: ByteWriters) {
+/** `writers`, `ids`: shared by the calls of one event log. */
+export function createAppendCall(partitions: number, writers: ByteWriters, ids: UuidV7Minter) {
   const plain: Unit = { entries: [], appends: [], slotCount: 0 };
   const units: Unit[] = [plain];
   let eventCount = 0;
   let byteCount = 0;
   let settled = false;
+  const eventId = Buffer.alloc(16);
 
   function add({ placements, idempotency }: Append, settle: Settle): void {
     let unit = plain;
@@ -64,8 +66,9 @@ export function createAppendCall(partitions: number, writers: ByteWriters) {
   function addEvent(unit: Unit, placement: Placement, slot: number): void {
     const entry = entryFor(unit, partitionOf(placement.event.websiteId, partitions));
     const lengthBefore = entry.rows.length();
-    encodeEvent(entry.rows, placement.event);
-    writePlacement(entry.placements, placement);
+    ids.writeNext(eventId, 0);
+    encodeEvent(entry.rows, placement.event, eventId);
+    writePlacement(entry.placements, placement, ids);
     entry.slots.push(slot);
     byteCount += entry.rows.length() - lengthBefore;
   }

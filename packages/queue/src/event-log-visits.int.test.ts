@@ -4,11 +4,11 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { Placement } from './placement.ts';
-import { pendingEvent } from './test-events.ts';
+import { mintText, pendingEvent } from './test-events.ts';
 import { connectProducer, patience } from './test-redis.ts';
 import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
 
-const mint = createUuidV7Minter();
+const ids = createUuidV7Minter();
 const minute = 60_000;
 const day = Date.parse('2026-06-10T00:00:00Z');
 /** The instant of 'HH:MM:SS' or 'HH:MM:SS.mmm' on the day of the tests. */
@@ -35,8 +35,8 @@ afterAll(async () => {
 type Extras = Pick<Placement, 'hint' | 'link'> & { type?: 'identify' | 'performance' };
 
 function placement(sessionId: string, time: string, { type, ...token }: Extras = {}): Placement {
-  const event = pendingEvent({ eventId: mint(), sessionId, createdAtMs: at(time), ...(type && { type }) });
-  return { event, candidateVisitId: mint(event.createdAtMs), ...token };
+  const event = pendingEvent({ sessionId, createdAtMs: at(time), ...(type && { type }) });
+  return { event, ...token };
 }
 
 /** Appends the placements as one request and gives their visits. */
@@ -220,7 +220,7 @@ describe('the cache token', () => {
   });
 
   test('carries no visit over more than 30 minutes', async () => {
-    const hint = { visitId: mint(at('10:00:00')), lastAtMs: at('10:00:00') };
+    const hint = { visitId: mintText(ids, at('10:00:00')), lastAtMs: at('10:00:00') };
     expect(await visitOf(randomUUID(), '10:30:00.001', { hint })).not.toBe(hint.visitId);
     expect(await visitOf(randomUUID(), '10:30:00', { hint })).toBe(hint.visitId);
   });

@@ -9,14 +9,11 @@ import { eventsKey } from './log-keys.ts';
 import type { Append, Placement } from './placement.ts';
 import { eventsOf, pendingEvent, toRow } from './test-events.ts';
 import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
-import { createUuidV7Minter } from './uuid-v7.ts';
 
-const mint = createUuidV7Minter();
 const partitions = 3;
 
 function placement(changes: Partial<Placement['event']> = {}): Placement {
-  const event = pendingEvent({ eventId: mint(), sessionId: randomUUID(), ...changes });
-  return { event, candidateVisitId: mint(event.createdAtMs) };
+  return { event: pendingEvent({ sessionId: randomUUID(), ...changes }) };
 }
 
 /** The entries of the log, partition by partition, each as its events. */
@@ -32,8 +29,9 @@ async function storedEntries(redis: Redis): Promise<EventRow[][]> {
   return entries;
 }
 
-const storedIds = async (redis: Redis): Promise<string[]> =>
-  (await storedEntries(redis)).flat().map((event) => event.eventId);
+/** Of each stored event; every event has its own here. */
+const storedSessions = async (redis: Redis): Promise<string[]> =>
+  (await storedEntries(redis)).flat().map((event) => event.sessionId);
 
 describe('the event log', () => {
   let database: Awaited<ReturnType<typeof createRedisDatabase>>;
@@ -56,7 +54,9 @@ describe('the event log', () => {
     const result = await log.append({ placements });
     const stored = (await storedEntries(redis)).flat().sort((a, b) => (a.eventId < b.eventId ? -1 : 1));
     expect(result).toEqual({ ok: true, visitIds: stored.map((event) => event.visitId) });
-    expect(stored).toEqual(placements.map(({ event }, i) => toRow(event, stored[i]?.visitId)));
+    expect(stored).toEqual(
+      placements.map(({ event }, i) => toRow({ ...event, eventId: stored[i]?.eventId ?? '' }, stored[i]?.visitId)),
+    );
   });
 
   test('makes one entry for each partition of all that comes in one turn of the event loop', async () => {
@@ -79,8 +79,8 @@ describe('the event log', () => {
     const result = await log.append({ placements });
     const entries = await storedEntries(redis);
     expect(entries.map((events) => events.length)).toEqual([500, 500]);
-    const visitOf = new Map(entries.flat().map((event) => [event.eventId, event.visitId]));
-    expect(result).toEqual({ ok: true, visitIds: placements.map(({ event }) => visitOf.get(event.eventId)) });
+    const visitOf = new Map(entries.flat().map((event) => [event.sessionId, event.visitId]));
+    expect(result).toEqual({ ok: true, visitIds: placements.map(({ event }) => visitOf.get(event.sessionId)) });
   });
 
   test('cuts a request into entries of about a mebibyte', async () => {
@@ -95,7 +95,7 @@ describe('the event log', () => {
     await log.append({ placements: [placement()] });
     await redis.script('FLUSH');
     await log.append({ placements: [placement()] });
-    expect(await storedIds(redis)).toHaveLength(2);
+    expect(await storedSessions(redis)).toHaveLength(2);
   });
 
   describe('an idempotency key', () => {
@@ -112,7 +112,7 @@ describe('the event log', () => {
       const first = await log.append(append());
       const again = await log.append(append({ draft: 'draft-2' }));
       expect(again).toEqual({ ...first, replayOf: 'draft-1' });
-      expect(await storedIds(redis)).toHaveLength(2);
+      expect(await storedSessions(redis)).toHaveLength(2);
     });
 
     test('gives the first answer in the order of the first request, whatever the time order was', async () => {
@@ -127,20 +127,20 @@ describe('the event log', () => {
       );
       expect(results.filter((result) => result.ok && result.replayOf === undefined)).toHaveLength(1);
       expect(results.filter((result) => result.ok && result.replayOf === 'draft-0')).toHaveLength(9);
-      expect(await storedIds(redis)).toHaveLength(2);
+      expect(await storedSessions(redis)).toHaveLength(2);
     });
 
     test('is refused with another body', async () => {
       await log.append(append());
       const other = await log.append(append({ bodyHash: 'hash-2' }));
       expect(other).toEqual({ ok: false, reason: 'idempotency-key-reused' });
-      expect(await storedIds(redis)).toHaveLength(2);
+      expect(await storedSessions(redis)).toHaveLength(2);
     });
 
     test('does not stand for another key', async () => {
       const results = await Promise.all([log.append(append()), log.append(append({ key: 'batch:w:k' }))]);
       expect(results.map((result) => result.ok && result.replayOf)).toEqual([undefined, undefined]);
-      expect(await storedIds(redis)).toHaveLength(4);
+      expect(await storedSessions(redis)).toHaveLength(4);
     });
 
     test('is remembered for 24 hours, also for a request that stores nothing', async () => {
@@ -157,7 +157,7 @@ describe('the event log', () => {
       const [plain, repeated] = await Promise.all([log.append({ placements: [placement()] }), log.append(append())]);
       expect(plain).toEqual({ ok: true, visitIds: [expect.any(String)] });
       expect(repeated).toMatchObject({ replayOf: 'draft-1' });
-      expect(await storedIds(redis)).toHaveLength(3);
+      expect(await storedSessions(redis)).toHaveLength(3);
     });
   });
 });
@@ -177,7 +177,7 @@ describe('an append is rejected, and nothing of it is stored,', () => {
     await server.remove();
   });
 
-  /** Appends one event, when Redis is there again; gives its id. */
+  /** Appends one event, when Redis is there again; gives its session. */
   const untilAppended = async (): Promise<string> => {
     let one = placement();
     await vi.waitFor(
@@ -187,7 +187,7 @@ describe('an append is rejected, and nothing of it is stored,', () => {
       },
       { timeout: 30_000, interval: 20 },
     );
-    return one.event.eventId;
+    return one.event.sessionId;
   };
 
   test('while Redis is full; what was there stays', async () => {
@@ -196,7 +196,7 @@ describe('an append is rejected, and nothing of it is stored,', () => {
     await expect(log.append({ placements: [placement(), placement({ websiteId: randomUUID() })] })).rejects.toThrow();
     const idempotency = { key: 'k', bodyHash: 'h', draft: 'd' };
     await expect(log.append({ placements: [placement()], idempotency })).rejects.toThrow();
-    expect(await storedIds(redis)).toEqual([kept]);
+    expect(await storedSessions(redis)).toEqual([kept]);
     expect(await redis.keys('idempotency:*')).toEqual([]);
     await redis.config('SET', 'maxmemory', '0');
     await untilAppended();
@@ -211,7 +211,7 @@ describe('an append is rejected, and nothing of it is stored,', () => {
     expect(results.every((result) => result.status === 'rejected')).toBe(true);
     await server.start();
     const appended = await untilAppended();
-    expect(await storedIds(redis)).toContain(appended);
+    expect(await storedSessions(redis)).toContain(appended);
   });
 
   test('when Redis hangs: also after it goes on', async () => {
@@ -222,8 +222,8 @@ describe('an append is rejected, and nothing of it is stored,', () => {
     server.signal('SIGCONT');
     expect(results.every((result) => result.status === 'rejected')).toBe(true);
     const after = await untilAppended();
-    const refused = new Set(placements.map(({ event }) => event.eventId));
-    const stored = await storedIds(redis);
+    const refused = new Set(placements.map(({ event }) => event.sessionId));
+    const stored = await storedSessions(redis);
     expect(stored.filter((id) => refused.has(id))).toEqual([]);
     expect(stored).toEqual(expect.arrayContaining([before, after]));
   });

@@ -6,6 +6,7 @@ import { createByteWriters } from './byte-writer.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
 import { createRedisScript } from './redis-script.ts';
+import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
 
 /** Turns of the event loop that a call waits for more events at most: a few milliseconds in a collector that is busy. */
 const gatherTurnsMax = 4;
@@ -23,18 +24,20 @@ export type EventLog = {
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
  * the busier the collector, the fuller its calls.
  * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
- * in time breaks it. `now`: the collector's clock, ms since 1970. `appendMaxWaitMs`: an append is settled after this time; less
+ * in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that they open. `appendMaxWaitMs`: an append is settled after this time; less
  * than the connection's command timeout.
  */
 export function createEventLog({
   redis,
   partitions,
   now = Date.now,
+  ids = createUuidV7Minter({ now }),
   appendMaxWaitMs = 950,
 }: {
   redis: Redis;
   partitions: number;
   now?: () => number;
+  ids?: UuidV7Minter;
   appendMaxWaitMs?: number;
 }): EventLog {
   const runScript = createRedisScript(redis, appendScript);
@@ -88,7 +91,7 @@ export function createEventLog({
   function openCall(): AppendCall {
     const last = waiting.at(-1);
     if (last && !last.isFull() && !last.isSettled()) return last;
-    const call = createAppendCall(partitions, writers);
+    const call = createAppendCall(partitions, writers, ids);
     waiting.push(call);
     // A busy process may see the timer before the answer that has already arrived: look for that first.
     setTimeout(() => setImmediate(() => giveUp(call)), appendMaxWaitMs).unref();

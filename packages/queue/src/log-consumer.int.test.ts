@@ -7,12 +7,10 @@ import type { LogBatch } from './log-batch.ts';
 import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
 import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf } from './log-keys.ts';
 import { getLogMark, isConsumedUpTo } from './log-marks.ts';
-import type { Placement } from './placement.ts';
-import { eventsOf, pendingEvent } from './test-events.ts';
+import { createRecordedIds, eventsOf, pendingEvent } from './test-events.ts';
 import { connectProducer, connectWorker, patience, startOwnRedis } from './test-redis.ts';
-import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
+import { uuidV7TimeMs } from './uuid-v7.ts';
 
-const mint = createUuidV7Minter();
 const partitions = 3;
 const limits = { eventsMax: 50_000, maxWaitMs: 20 };
 const reclaimIdleMs = 300;
@@ -21,6 +19,7 @@ const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(p
 let url: string;
 let redis: Redis;
 let log: EventLog;
+let ids: ReturnType<typeof createRecordedIds>;
 let ends: (() => Promise<void> | void)[];
 
 beforeEach(async () => {
@@ -37,7 +36,8 @@ async function connect(redisUrl: string): Promise<void> {
   url = redisUrl;
   redis = await connectProducer(url, patience.commandTimeout);
   ends.push(() => redis.disconnect());
-  log = createEventLog({ redis, partitions, appendMaxWaitMs: patience.appendMaxWaitMs });
+  ids = createRecordedIds();
+  log = createEventLog({ redis, partitions, ids: ids.ids, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
 
 async function consumer(name: string = randomUUID()): Promise<LogConsumer> {
@@ -47,14 +47,17 @@ async function consumer(name: string = randomUUID()): Promise<LogConsumer> {
   return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs });
 }
 
-/** Appends events of as many websites, and gives their ids, sorted. */
+/** Appends events of as many websites, and gives their ids, in order. */
 async function append(count: number): Promise<string[]> {
-  const placements: Placement[] = Array.from({ length: count }, () => {
-    const event = pendingEvent({ eventId: mint(), websiteId: randomUUID(), sessionId: randomUUID() });
-    return { event, candidateVisitId: mint(event.createdAtMs) };
+  const before = ids.given.length;
+  const placements = Array.from({ length: count }, () => {
+    return { event: pendingEvent({ websiteId: randomUUID(), sessionId: randomUUID() }) };
   });
-  await log.append({ placements });
-  return placements.map(({ event }) => event.eventId);
+  const appended = log.append({ placements });
+  // An append takes its ids at once.
+  const own = ids.given.slice(before);
+  await appended;
+  return own;
 }
 
 async function getBatch(from: LogConsumer, ask = limits): Promise<LogBatch> {

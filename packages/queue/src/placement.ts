@@ -6,8 +6,6 @@ export type VisitHint = { visitId: string; lastAtMs: number };
 /** An event and what the event log needs to place it in a visit (docs/semantics.md "Sessions and visits"). */
 export type Placement = {
   event: PendingEvent;
-  /** UUIDv7 whose time is the event's time: the visit's id if the event opens one. */
-  candidateVisitId: string;
   /** From a valid cache token of the same session: gives back a visit that the log no longer remembers. */
   hint?: VisitHint;
   /** From a valid cache token of a session without id, when this event brings an id: the id's session goes on in that visit. */

@@ -4,13 +4,17 @@ import { encodeEvent, eventTypeCode, type PendingEvent } from './collected-event
 import { eventFormatVersion, packRows } from './entry-rows.ts';
 import type { EventRows } from './event-rows.ts';
 import { type RawEntry, toLogBatch } from './log-batch.ts';
-import { writeUuid } from './uuid-bytes.ts';
+import { readUuid, writeUuid } from './uuid-bytes.ts';
+import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
 
 const websiteId = '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f';
 const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
 
+/** An event that has its id already, as in the log. */
+export type LoggedEvent = PendingEvent & { eventId: string };
+
 /** A page view of a fixed visitor at a fixed time, for tests. */
-export function pendingEvent(changes: Partial<PendingEvent> = {}): PendingEvent {
+export function pendingEvent(changes: Partial<LoggedEvent> = {}): LoggedEvent {
   return {
     eventId: '019eb10d-dcfb-77ff-bfff-0123456789ab',
     websiteId,
@@ -57,9 +61,13 @@ export function pendingEvent(changes: Partial<PendingEvent> = {}): PendingEvent 
 }
 
 /** An entry of the log as Redis gives it, with these events, each in the visit with the id. */
-export function rawEntry(events: readonly PendingEvent[], visitIds: readonly string[]): RawEntry {
+export function rawEntry(events: readonly LoggedEvent[], visitIds: readonly string[]): RawEntry {
   const rows = createByteWriter();
-  for (const event of events) encodeEvent(rows, event);
+  for (const event of events) {
+    const eventId = Buffer.alloc(16);
+    writeUuid(eventId, 0, event.eventId);
+    encodeEvent(rows, event, eventId);
+  }
   const ids = Buffer.alloc(16 * visitIds.length);
   for (const [i, visitId] of visitIds.entries()) writeUuid(ids, 16 * i, visitId);
   const names = ['v', 'n', 'rows', 'visitIds'].map((name) => Buffer.from(name));
@@ -68,7 +76,7 @@ export function rawEntry(events: readonly PendingEvent[], visitIds: readonly str
 }
 
 /** The events as a worker has them in hand, all of one visit. */
-export function rowsOf(events: readonly PendingEvent[]): EventRows {
+export function rowsOf(events: readonly LoggedEvent[]): EventRows {
   const entry = rawEntry(
     events,
     events.map(() => visitId),
@@ -82,6 +90,30 @@ export function eventsOf({ count, bytes, starts }: EventRows): EventRow[] {
 }
 
 /** What becomes of an event on its way through the log. */
-export function toRow({ type, ...event }: PendingEvent, ofVisit: string = visitId): EventRow {
+export function toRow({ type, ...event }: LoggedEvent, ofVisit: string = visitId): EventRow {
   return { ...event, visitId: ofVisit, eventType: eventTypeCode[type] };
+}
+
+/** The text of an id that the minter mints: the next one's, or one's of the given time. */
+export function mintText(ids: UuidV7Minter, atMs?: number): string {
+  const bytes = Buffer.alloc(16);
+  if (atMs === undefined) ids.writeNext(bytes, 0);
+  else ids.writeAt(atMs, bytes, 0);
+  return readUuid(bytes, 0);
+}
+
+/** A minter for an event log, and the texts of the event ids that it gave. */
+export function createRecordedIds(now?: () => number): { ids: UuidV7Minter; given: string[] } {
+  const { writeNext, writeAt } = createUuidV7Minter(now && { now });
+  const given: string[] = [];
+  return {
+    given,
+    ids: {
+      writeAt,
+      writeNext(target, offset) {
+        writeNext(target, offset);
+        given.push(readUuid(target, offset));
+      },
+    },
+  };
 }

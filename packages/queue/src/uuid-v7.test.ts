@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { mintText } from './test-events.ts';
 import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -7,37 +8,43 @@ const allBits = (size: number) => new Uint8Array(size).fill(0xff);
 
 describe('a UUIDv7 minter', () => {
   test('mints version 7 that carries the time of the clock', () => {
-    const id = createUuidV7Minter({ now: () => atMs })();
+    const id = mintText(createUuidV7Minter({ now: () => atMs }));
     expect(id).toMatch(uuidV7);
     expect(uuidV7TimeMs(id)).toBe(atMs);
   });
 
   test('every id is greater than the one before, also when thousands fall in one millisecond', () => {
-    const mint = createUuidV7Minter({ now: () => atMs });
-    const ids = Array.from({ length: 20_000 }, () => mint());
-    expect(new Set(ids).size).toBe(ids.length);
-    expect([...ids].sort()).toEqual(ids);
-    expect(uuidV7TimeMs(ids.at(-1) ?? '') - atMs).toBeLessThan(20);
+    const ids = createUuidV7Minter({ now: () => atMs });
+    const texts = Array.from({ length: 20_000 }, () => mintText(ids));
+    expect(new Set(texts).size).toBe(texts.length);
+    expect([...texts].sort()).toEqual(texts);
+    expect(uuidV7TimeMs(texts.at(-1) ?? '') - atMs).toBeLessThan(20);
   });
 
   test('ids keep growing when the clock steps back', () => {
     let clockMs = atMs;
-    const mint = createUuidV7Minter({ now: () => clockMs });
-    const before = mint();
+    const ids = createUuidV7Minter({ now: () => clockMs });
+    const before = mintText(ids);
     clockMs -= 60_000;
-    expect(mint() > before).toBe(true);
+    expect(mintText(ids) > before).toBe(true);
   });
 
   test('a given time is carried as it is and does not move the ids of the clock', () => {
-    const mint = createUuidV7Minter({ now: () => atMs });
-    expect(uuidV7TimeMs(mint(atMs + 86_400_000))).toBe(atMs + 86_400_000);
-    expect(uuidV7TimeMs(mint(946_684_800_000))).toBe(946_684_800_000);
-    expect(uuidV7TimeMs(mint())).toBe(atMs);
+    const ids = createUuidV7Minter({ now: () => atMs });
+    expect(uuidV7TimeMs(mintText(ids, atMs + 86_400_000))).toBe(atMs + 86_400_000);
+    expect(uuidV7TimeMs(mintText(ids, 946_684_800_000))).toBe(946_684_800_000);
+    expect(uuidV7TimeMs(mintText(ids))).toBe(atMs);
   });
 
   test('takes its chance from the given source', () => {
-    const mint = createUuidV7Minter({ now: () => atMs, random: allBits });
-    expect(mint()).toBe('019eb0f9-797b-77ff-bfff-ffffffffffff');
-    expect(mint(atMs)).toBe('019eb0f9-797b-7fff-bfff-ffffffffffff');
+    const ids = createUuidV7Minter({ now: () => atMs, random: allBits });
+    expect(mintText(ids)).toBe('019eb0f9-797b-77ff-bfff-ffffffffffff');
+    expect(mintText(ids, atMs)).toBe('019eb0f9-797b-7fff-bfff-ffffffffffff');
+  });
+
+  test('an id takes 16 bytes, wherever it is written', () => {
+    const target = Buffer.alloc(24, 1);
+    createUuidV7Minter({ now: () => atMs, random: allBits }).writeNext(target, 4);
+    expect(target.toString('hex')).toBe('01010101019eb0f9797b77ffbfffffffffffffff01010101');
   });
 });

@@ -1,4 +1,5 @@
 import {
+  copyUuid,
   findText,
   nullableNumberBytesMax,
   nullableNumberEnd,
@@ -7,7 +8,6 @@ import {
   readUuid,
   textLengthBytesMax,
   unitBytesMax,
-  uuidByteOrder,
   writeInteger,
   writeNullableNumber,
   writeText,
@@ -93,8 +93,8 @@ const textNames = Object.values(textColumns);
 const bytesMaxWithoutTexts =
   place.texts + textLengthBytesMax * textNames.length + nullableNumberBytesMax * vitalColumns.length;
 
-/** An event before it is placed in a visit. */
-export type UnplacedEvent = Omit<EventRow, 'visitId' | 'eventType'>;
+/** An event before it has an id and is placed in a visit. */
+export type UnplacedEvent = Omit<EventRow, 'eventId' | 'visitId' | 'eventType'>;
 
 /** Where rows are written one behind the other: `reserve` makes room behind `length` and gives the buffer, `advance` takes so much of it. */
 type RowTarget = { reserve(size: number): Buffer; length(): number; advance(size: number): void };
@@ -102,16 +102,22 @@ type RowTarget = { reserve(size: number): Buffer; length(): number; advance(size
 /**
  * Writes the event as the row that ClickHouse reads in the format RowBinary, with zeros as its visit id (see `setVisitId`).
  * Runs for every event: room is looked for once, by the most that its texts may take.
+ * @param eventId 16 bytes in the order of the text
  */
-export function writeEventRow(writer: RowTarget, event: UnplacedEvent, eventType: EventRow['eventType']): void {
+export function writeEventRow(
+  writer: RowTarget,
+  event: UnplacedEvent,
+  eventType: EventRow['eventType'],
+  eventId: Uint8Array,
+): void {
   const texts = textsOf(event);
   let units = 0;
   for (const text of texts) units += text.length;
   const target = writer.reserve(bytesMaxWithoutTexts + unitBytesMax * units);
   const start = writer.length();
-  writeUuid(target, start + place.websiteId, event.websiteId);
+  writeWebsiteId(target, start, event.websiteId);
   writeInteger(target, start + place.createdAt, event.createdAtMs);
-  writeUuid(target, start + place.eventId, event.eventId);
+  copyUuid(target, start + place.eventId, eventId, 0);
   writeUuid(target, start + place.sessionId, event.sessionId);
   for (let at = start + place.visitId; at < start + place.eventType; at++) target[at] = 0;
   target[start + place.eventType] = eventType;
@@ -123,6 +129,18 @@ export function writeEventRow(writer: RowTarget, event: UnplacedEvent, eventType
   at = writeNullableNumber(target, at, event.ttfb);
   at = writeNullableNumber(target, at, event.cls);
   writer.advance(at - start);
+}
+
+let lastWebsiteId = '';
+const lastWebsiteIdBytes = Buffer.alloc(16);
+
+/** Most rows have the website of the row before. */
+function writeWebsiteId(target: Buffer, start: number, websiteId: string): void {
+  if (websiteId !== lastWebsiteId) {
+    writeUuid(lastWebsiteIdBytes, 0, websiteId);
+    lastWebsiteId = websiteId;
+  }
+  for (let i = 0; i < 16; i++) target[start + place.websiteId + i] = lastWebsiteIdBytes[i] ?? 0;
 }
 
 /** The texts in the order of their columns. Named: looking names up costs more than all the rest. */
@@ -197,8 +215,7 @@ export function eventRowEnd(bytes: Buffer, start: number): number {
 
 /** `visitIds`: bytes in the order of a UUID's text; the visit's 16 begin at `from`. */
 export function setVisitId(bytes: Buffer, start: number, visitIds: Buffer, from: number): void {
-  const at = start + place.visitId;
-  for (let i = 0; i < 16; i++) bytes[at + i] = visitIds[from + (uuidByteOrder[i] ?? 0)] ?? 0;
+  copyUuid(bytes, start + place.visitId, visitIds, from);
 }
 
 export const websiteIdOf = (bytes: Buffer, start: number): string => readUuid(bytes, start + place.websiteId);

@@ -8,7 +8,7 @@ const shortTextMax = 42;
 const mediumTextMax = 5_461;
 
 /** A UUID's 16 bytes lie as two numbers of 64 bits, each with its lowest byte first: at these places. */
-export const uuidByteOrder = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8] as const;
+const uuidByteOrder = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8] as const;
 
 /** Where the pairs of digits begin in a UUID's text, in the order in which their bytes lie. */
 const digitPairs = [16, 14, 11, 9, 6, 4, 2, 0, 34, 32, 30, 28, 26, 24, 21, 19];
@@ -35,6 +35,11 @@ export function writeUuid(target: Buffer, at: number, uuid: string): number {
     target[at + i] = (high << 4) | low;
   }
   return at + 16;
+}
+
+/** `source`: bytes in the order of a UUID's text; its 16 begin at `from`. */
+export function copyUuid(target: Uint8Array, at: number, source: Uint8Array, from: number): void {
+  for (let i = 0; i < 16; i++) target[at + i] = source[from + (uuidByteOrder[i] ?? 0)] ?? 0;
 }
 
 export function readUuid(bytes: Buffer, at: number): string {

@@ -81,11 +81,14 @@ export function toBlock(rows: readonly EventRow[]): Buffer[] {
       },
       row,
       row.eventType,
+      uuidBytes(row.eventId),
     );
-    setVisitId(bytes, 0, Buffer.from(row.visitId.replaceAll('-', ''), 'hex'), 0);
+    setVisitId(bytes, 0, uuidBytes(row.visitId), 0);
     return bytes.subarray(0, length);
   });
 }
+
+const uuidBytes = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
 
 /** A website of its own for one test. Rows are made from short forms; names of visits and sessions become ids. */
 export function createTestSite(warehouse: Warehouse, websiteId: string = randomUUID()) {

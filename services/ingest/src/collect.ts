@@ -48,8 +48,6 @@ export type CollectDeps = {
   isBlocked: (address: string) => boolean;
   /** Whether a sender may say what the visitor's address, User-Agent, browser, system and device are. */
   allowOverrides: boolean;
-  /** UUIDv7; without a time, now's and growing. */
-  newId: (atMs?: number) => string;
 };
 
 /**
@@ -126,7 +124,7 @@ function decide(
 }
 
 function accept(
-  { sessions, placeOf, newId }: CollectDeps,
+  { sessions, placeOf }: CollectDeps,
   event: ParsedEvent,
   sender: Sender,
   client: Client,
@@ -144,8 +142,7 @@ function accept(
   const place = client.place ?? placeOf(client.address);
 
   const placement: Placement = {
-    event: toPendingEvent(event, { eventId: newId(), sessionId, createdAtMs, distinctId, profile, place }),
-    candidateVisitId: newId(createdAtMs),
+    event: toPendingEvent(event, { sessionId, createdAtMs, distinctId, profile, place }),
   };
   if (token) {
     const { visitId, lastAtMs } = token;

@@ -1,5 +1,4 @@
 import { createEventLog } from '@meridian/queue/event-log';
-import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
 import type { Registry } from '@meridian/registry/registry';
 import { createAddressList } from '@meridian/runtime/http/address-list';
@@ -70,7 +69,6 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
       placeOf: await openGeo(config.GEOIP_DB),
       isBlocked: createAddressList(config.IGNORE_IP),
       allowOverrides: config.COLLECT_OVERRIDES === 'on',
-      newId: createUuidV7Minter({ now }),
     }),
   });
 }

@@ -7,7 +7,7 @@ import { cutText } from './event/text.ts';
 import { toPage, toReferrer } from './event/url.ts';
 
 /** What the collector adds to what the sender says. */
-export type Enrichment = Pick<PendingEvent, 'eventId' | 'sessionId' | 'createdAtMs' | 'distinctId'> & {
+export type Enrichment = Pick<PendingEvent, 'sessionId' | 'createdAtMs' | 'distinctId'> & {
   profile: Readonly<ClientProfile>;
   place: Readonly<Place>;
 };
@@ -20,7 +20,6 @@ export function toPendingEvent(event: ParsedEvent, enrichment: Enrichment): Pend
   const hostname = event.hostname || cutText(page.host, textLimits.hostname);
   const referrer = toReferrer(event.referrer, hostname);
   return {
-    eventId: enrichment.eventId,
     websiteId: event.websiteId,
     sessionId: enrichment.sessionId,
     createdAtMs: enrichment.createdAtMs,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { deadLettersKey, partitionOf } from '@meridian/queue/log-keys';
 import { RegistryError } from '@meridian/registry/registry-error';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createWorkerFixture, mint, partitions, type WorkerFixture } from './worker-fixture.ts';
+import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 
 let fixture: WorkerFixture;
 beforeEach(async () => {
@@ -49,22 +49,13 @@ describe('the worker brings into the warehouse', () => {
     const resetAt = new Date();
     await fixture.registry.deleteWebsite(deleted);
     await fixture.registry.resetWebsite(reset, resetAt);
-    const before = { websiteId: reset, eventId: mint(resetAt.getTime() - 1) };
-    const backfilledLater = {
-      websiteId: reset,
-      eventId: mint(resetAt.getTime() + 1),
-      createdAtMs: Date.UTC(2020, 1, 1),
-    };
-    const ids = await fixture.append(
-      { websiteId: open },
-      { websiteId: deleted },
-      { websiteId: randomUUID() },
-      before,
-      backfilledLater,
-    );
+    const [kept] = await fixture.append({ websiteId: open }, { websiteId: deleted }, { websiteId: randomUUID() });
+    await fixture.appendCollectedAt(resetAt.getTime() - 1, { websiteId: reset });
+    const backfill = { websiteId: reset, createdAtMs: Date.UTC(2020, 1, 1) };
+    const [backfilledLater] = await fixture.appendCollectedAt(resetAt.getTime() + 1, backfill);
     void fixture.newWorker().run();
     await untilConsumed();
-    expect(await fixture.storedIds()).toEqual([ids[0], ids[4]].sort());
+    expect(await fixture.storedIds()).toEqual([kept, backfilledLater].sort());
     expect(await fixture.deadLetters()).toEqual([]);
   });
 });

@@ -1,11 +1,10 @@
-import type { PendingEvent } from '@meridian/queue/collected-event';
-import { pendingEvent, rowsOf } from '@meridian/queue/test-events';
+import { type LoggedEvent, mintText, pendingEvent, rowsOf } from '@meridian/queue/test-events';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import type { WebsiteRoute } from '@meridian/registry/rows';
 import { expect, test } from 'vitest';
 import { createWebsiteGate, routeLifeMs } from './website-gate.ts';
 
-const mint = createUuidV7Minter();
+const ids = createUuidV7Minter();
 const collectedAt = Date.parse('2026-06-10T10:00:00.000Z');
 const [a, b, c, d] = [
   '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8a',
@@ -15,7 +14,7 @@ const [a, b, c, d] = [
 ] as const;
 const open: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
 
-const event = (websiteId: string, atMs = collectedAt): PendingEvent => pendingEvent({ websiteId, eventId: mint(atMs) });
+const event = (websiteId: string, atMs = collectedAt) => pendingEvent({ websiteId, eventId: mintText(ids, atMs) });
 
 /** A registry whose answers the test sets, a clock that it moves, and a count of questions. */
 function createFixture(routes: Record<string, WebsiteRoute | null>) {
@@ -32,7 +31,7 @@ function createFixture(routes: Record<string, WebsiteRoute | null>) {
     now: () => state.nowMs,
   });
   /** The events that are let in. */
-  const admitted = async (events: PendingEvent[]): Promise<PendingEvent[]> =>
+  const admitted = async (events: LoggedEvent[]): Promise<LoggedEvent[]> =>
     (await admit(rowsOf(events))).flatMap((row) => events[row] ?? []);
   return { gate: { admit: admitted, forget }, state, routes };
 }

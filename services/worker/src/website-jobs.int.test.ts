@@ -3,7 +3,7 @@ import { connectWorker } from '@meridian/queue/test-redis';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWorkerFixture, mint, partitions, type WorkerFixture } from './worker-fixture.ts';
+import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 
 let fixture: WorkerFixture;
 let jobs: ReturnType<typeof createJobs>;
@@ -128,17 +128,14 @@ test('a reset removes what was collected before it, stored or in flight; what co
   await expect.poll(() => fixture.storedIds(website), until).toHaveLength(100);
 
   const resetAt = new Date();
-  const collected = (offsetMs: number, createdAtMs: number) => ({
-    websiteId: website,
-    eventId: mint(resetAt.getTime() + offsetMs),
-    createdAtMs,
-  });
-  const inFlight = fixture.append(...many(100, (i) => collected(-1 - i, Date.now())));
+  const atMs = resetAt.getTime();
+  const collected = (createdAtMs: number) => ({ websiteId: website, createdAtMs });
+  const inFlight = fixture.appendCollectedAt(atMs - 1, ...many(100, () => collected(Date.now())));
   await fixture.registry.resetWebsite(website, resetAt);
   await publishWebsiteChange(fixture.redis, website);
   await jobs.resetWebsite(website, resetAt);
   await inFlight;
-  const later = await fixture.append(collected(5, Date.UTC(2020, 1, 1)), collected(6, Date.now()));
+  const later = await fixture.appendCollectedAt(atMs + 5, collected(Date.UTC(2020, 1, 1)), collected(Date.now()));
   await expect.poll(() => fixture.redis.keys('{bull}:jobs:reset-*'), until).toEqual([]);
   await expect.poll(() => fixture.storedIds(website), until).toEqual([...later].sort());
   expect(await fixture.storedIds(neighbour)).toEqual([kept]);

@@ -4,9 +4,8 @@ import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase }
 import type { PendingEvent } from '@meridian/queue/collected-event';
 import { createEventLog } from '@meridian/queue/event-log';
 import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
-import { pendingEvent } from '@meridian/queue/test-events';
+import { createRecordedIds, pendingEvent } from '@meridian/queue/test-events';
 import { connectProducer, patience } from '@meridian/queue/test-redis';
-import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { createLogger } from '@meridian/runtime/logger';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -14,7 +13,6 @@ import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { createWorker, type Worker, type WorkerDeps } from './create-worker.ts';
 import { createTestProxy } from './test-proxy.ts';
 
-export const mint = createUuidV7Minter();
 export const partitions = 3;
 export const silent = createLogger({ service: 'worker', level: 'silent' });
 
@@ -38,20 +36,31 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
   await createWarehouse(clickhouse.url).migrate();
 
   const redis = await connectProducer(redisDatabase.url, patience.commandTimeout);
-  const log = createEventLog({ redis, partitions, appendMaxWaitMs: patience.appendMaxWaitMs });
+  const { ids, given } = createRecordedIds();
+  const log = createEventLog({ redis, partitions, ids, appendMaxWaitMs: patience.appendMaxWaitMs });
   const owner = await registry.newUser();
   const ends: (() => Promise<void> | void)[] = [];
   const perPartition = <Value>(ask: (partition: number) => Promise<Value>): Promise<Value[]> =>
     Promise.all(Array.from({ length: partitions }, (_, partition) => ask(partition)));
 
+  const placed = (changes: Partial<PendingEvent>[]) =>
+    changes.map((change) => ({ event: pendingEvent({ sessionId: randomUUID(), ...change }) }));
+
   /** Appends events as one request; gives their ids. */
   async function append(...changes: Partial<PendingEvent>[]): Promise<string[]> {
-    const placements = changes.map((change) => {
-      const event = pendingEvent({ eventId: mint(), sessionId: randomUUID(), ...change });
-      return { event, candidateVisitId: mint(event.createdAtMs) };
-    });
-    await log.append({ placements });
-    return placements.map(({ event }) => event.eventId);
+    const before = given.length;
+    const appended = log.append({ placements: placed(changes) });
+    // An append takes its ids at once.
+    const own = given.slice(before);
+    await appended;
+    return own;
+  }
+
+  /** The same for events that were collected at another time than now, Unix ms. */
+  async function appendCollectedAt(atMs: number, ...changes: Partial<PendingEvent>[]): Promise<string[]> {
+    const then = createRecordedIds(() => atMs);
+    await createEventLog({ redis, partitions, ids: then.ids }).append({ placements: placed(changes) });
+    return then.given;
   }
 
   /** One column of the answer, as text. */
@@ -97,6 +106,7 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
     warehouse: createWarehouse(clickhouse.url),
     newWebsite: async () => (await registry.newWebsite(owner)).id,
     append,
+    appendCollectedAt,
     ask,
     newWorker,
     /** Ids of the stored events, one for each row. */
