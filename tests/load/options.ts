@@ -23,8 +23,8 @@ export function parseOptions(args: string[]): Options {
     args,
     options: {
       only: { type: 'string', default: measurements.join() },
-      seconds: { type: 'string', default: '5' },
-      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '7' },
       'memory-minutes': { type: 'string', default: '1' },
       'from-source': { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },

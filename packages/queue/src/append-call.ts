@@ -4,7 +4,6 @@ import { entryEventsMax, packRows } from './entry-rows.ts';
 import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
-import { readUuids } from './uuid-bytes.ts';
 import type { UuidV7Minter } from './uuid-v7.ts';
 
 const callEventsMax = 500;
@@ -158,16 +157,17 @@ function settleUnit(unit: Unit, answer: UnitAnswer | undefined): void {
   const slots = unit.entries.flatMap((entry) => entry.slots);
   const visitIds = visitIdsBySlot(slots, parts);
   for (const { resolve, firstSlot, count } of unit.appends)
-    resolve({ ok: true, visitIds: visitIds.slice(firstSlot, firstSlot + count) });
+    resolve({ ok: true, visitIds: visitIds.subarray(16 * firstSlot, 16 * (firstSlot + count)) });
 }
 
 /** `packed`: 16 bytes for each visit id; the first belongs to the first slot named, and so on. */
-function visitIdsBySlot(slots: readonly number[], packed: readonly Buffer[]): string[] {
-  const bySlot = new Array<string>(slots.length);
+function visitIdsBySlot(slots: readonly number[], packed: readonly Buffer[]): Uint8Array {
+  const bySlot = new Uint8Array(16 * slots.length);
   let next = 0;
   for (const buffer of packed) {
-    for (const visitId of readUuids(buffer)) {
-      bySlot[slots[next] ?? 0] = visitId;
+    for (let start = 0; start < buffer.length; start += 16) {
+      const at = 16 * (slots[next] ?? 0);
+      for (let i = 0; i < 16; i++) bySlot[at + i] = buffer[start + i] ?? 0;
       next += 1;
     }
   }

@@ -6,6 +6,7 @@ import { createEventLog, type EventLog } from './event-log.ts';
 import type { Placement } from './placement.ts';
 import { mintText, pendingEvent } from './test-events.ts';
 import { connectProducer, patience } from './test-redis.ts';
+import { readUuids } from './uuid-bytes.ts';
 import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
 
 const ids = createUuidV7Minter();
@@ -43,7 +44,7 @@ function placement(sessionId: string, time: string, { type, ...token }: Extras =
 async function visitsOf(...placements: Placement[]): Promise<string[]> {
   const result = await log.append({ placements });
   if (!result.ok) throw new Error(result.reason);
-  return result.visitIds;
+  return readUuids(result.visitIds);
 }
 
 async function visitOf(sessionId: string, time: string, extras: Extras = {}): Promise<string> {
@@ -157,7 +158,7 @@ describe('the events of one request', () => {
       Array.from({ length: 50 }, (_, i) => logs[i % 2]?.append({ placements: [placement(session, '10:00:00')] })),
     );
     second.disconnect();
-    const visits = results.map((result) => result?.ok && result.visitIds[0]);
+    const visits = results.map((result) => result?.ok && readUuids(result.visitIds)[0]);
     expect(new Set(visits).size).toBe(1);
     expect(visits[0]).toEqual(expect.any(String));
   });

@@ -23,9 +23,9 @@ export type Append = {
 };
 
 /**
- * `visitIds`: for each placement, in order. `replayOf`: the draft of the first append with this key; nothing was stored this
+ * `visitIds`: 16 bytes for each placement, in order. `replayOf`: the draft of the first append with this key; nothing was stored this
  * time, and the visit ids are the first one's.
  */
 export type AppendResult =
-  | { ok: true; visitIds: string[]; replayOf?: string }
+  | { ok: true; visitIds: Uint8Array; replayOf?: string }
   | { ok: false; reason: 'idempotency-key-reused' };

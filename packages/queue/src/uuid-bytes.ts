@@ -12,7 +12,7 @@ for (let value = 0; value < 16; value++) {
  * Writes a UUID's text (36 characters) as its 16 bytes and gives the offset behind them. Never more or fewer bytes, whatever the text.
  * Called for every event: `Buffer.write(…, 'hex')` costs more, and so does charCodeAt where texts of many inner forms come by.
  */
-export function writeUuid(target: Buffer, offset: number, uuid: string): number {
+export function writeUuid(target: Uint8Array, offset: number, uuid: string): number {
   const written = digits.write(uuid, 'latin1');
   if (written < digits.length) digits.fill(0, written);
   let position = offset;

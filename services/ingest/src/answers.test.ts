@@ -1,4 +1,5 @@
 import { BatchAnswer, SendAnswer } from '@meridian/contract/collect';
+import { pendingEvent } from '@meridian/queue/test-events';
 import { expect, test } from 'vitest';
 import { BatchDraft, SendDraft, toBatchAnswer, toBatchDraft, toSendAnswer } from './answers.ts';
 import { createCacheTokens, type TokenSeed } from './cache-token.ts';
@@ -13,7 +14,11 @@ const seed = (distinctId: string): TokenSeed => ({
   distinctId,
   issuedAtSeconds: 1_781_085_600,
 });
-const accepted = (id: string) => ({ kind: 'accepted', placement: {}, tokenSeed: seed(id) }) as CollectOutcome;
+const nowMs = 1_781_085_600_999;
+const accepted = (id: string): CollectOutcome => {
+  const { websiteId, sessionId, lastAtMs: createdAtMs, distinctId } = seed(id);
+  return { kind: 'accepted', placement: { event: pendingEvent({ websiteId, sessionId, createdAtMs, distinctId }) } };
+};
 const rejected: CollectOutcome = { kind: 'rejected', code: 'bad-request', message: 'type: wrong' };
 const dropped: CollectOutcome = { kind: 'dropped', reason: 'crawler' };
 
@@ -24,7 +29,7 @@ test('an answer to send carries session, visit and a token of both', () => {
 });
 
 test('a batch counts stored, failed and ignored events, and names the last two by their position', () => {
-  const draft = toBatchDraft([accepted('a'), rejected, dropped, accepted('b'), rejected]);
+  const draft = toBatchDraft([accepted('a'), rejected, dropped, accepted('b'), rejected], nowMs);
   const answer = toBatchAnswer(tokens, draft, visitId);
   expect(BatchAnswer.parse(answer)).toEqual(answer);
   expect(answer).toMatchObject({ size: 5, processed: 2, errors: 2, ignored: 1 });
@@ -34,17 +39,17 @@ test('a batch counts stored, failed and ignored events, and names the last two b
     { index: 4, error: 'type: wrong', response },
   ]);
   expect(answer.ignoredDetails).toEqual([{ index: 2, reason: 'crawler' }]);
-  expect(tokens.verify(answer.cache ?? '', 1_781_085_600_000)?.distinctId).toBe('b');
+  expect(tokens.verify(answer.cache ?? '', 1_781_085_600_000)).toEqual({ ...seed('b'), visitId });
 });
 
 test('a batch of which nothing is stored has no token', () => {
   const none = { details: [], ignoredDetails: [], errors: 0, ignored: 0, processed: 0, cache: null };
-  expect(toBatchAnswer(tokens, toBatchDraft([]), undefined)).toEqual({ ...none, size: 0 });
-  expect(toBatchAnswer(tokens, toBatchDraft([rejected, dropped]), undefined).cache).toBeNull();
+  expect(toBatchAnswer(tokens, toBatchDraft([], nowMs), undefined)).toEqual({ ...none, size: 0 });
+  expect(toBatchAnswer(tokens, toBatchDraft([rejected, dropped], nowMs), undefined).cache).toBeNull();
 });
 
 test('a draft that was stored gives the same answer again', () => {
-  const draft = toBatchDraft([rejected, accepted('a'), dropped]);
+  const draft = toBatchDraft([rejected, accepted('a'), dropped], nowMs);
   const stored = BatchDraft.parse(JSON.parse(JSON.stringify(draft)));
   expect(toBatchAnswer(tokens, stored, visitId)).toEqual(toBatchAnswer(tokens, draft, visitId));
   const storedSeed = SendDraft.parse(JSON.parse(JSON.stringify(seed('u'))));

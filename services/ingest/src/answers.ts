@@ -1,7 +1,8 @@
 import { BatchAnswer, type IgnoredAnswer } from '@meridian/contract/collect';
 import { errorBody } from '@meridian/contract/errors';
+import type { Placement } from '@meridian/queue/placement';
 import { z } from 'zod';
-import type { CacheTokens, TokenSeed } from './cache-token.ts';
+import { type CacheTokens, type TokenSeed, toTokenSeed } from './cache-token.ts';
 import type { CollectOutcome, DropReason } from './collect.ts';
 
 /*
@@ -30,8 +31,9 @@ export function toIgnoredAnswer(reason: DropReason): IgnoredAnswer {
   return { beep: 'boop', ignored: reason };
 }
 
-/** The counts and reasons of a batch; indexes are positions in the body. */
-export function toBatchDraft(outcomes: readonly CollectOutcome[]): BatchDraft {
+/** The counts and reasons of a batch; indexes are positions in the body. `nowMs`: when it came, Unix ms. */
+export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number): BatchDraft {
+  let last: Placement | null = null;
   const draft: BatchDraft = {
     size: outcomes.length,
     processed: 0,
@@ -44,7 +46,7 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[]): BatchDraft {
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'accepted') {
       draft.processed++;
-      draft.tokenSeed = outcome.tokenSeed;
+      last = outcome.placement;
     } else if (outcome.kind === 'dropped') {
       draft.ignored++;
       draft.ignoredDetails.push({ index, reason: outcome.reason });
@@ -54,6 +56,7 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[]): BatchDraft {
       draft.details.push({ index, error: message, response: errorBody(code, message) });
     }
   }
+  if (last) draft.tokenSeed = toTokenSeed(last.event, nowMs);
   return draft;
 }
 

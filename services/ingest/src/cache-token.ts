@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { PendingEvent } from '@meridian/queue/collected-event';
 import { createHmacSha256, hmacLength } from './hmac.ts';
 
 /** What a sender hands back with its next event (header `x-umami-cache`), so that its session and visit go on. */
@@ -16,6 +17,11 @@ export type CacheToken = {
 
 /** A token before the event log has chosen the visit. */
 export type TokenSeed = Omit<CacheToken, 'visitId'>;
+
+/** Of the token that answers the event. */
+export function toTokenSeed({ websiteId, sessionId, createdAtMs, distinctId }: PendingEvent, nowMs: number): TokenSeed {
+  return { websiteId, sessionId, lastAtMs: createdAtMs, distinctId, issuedAtSeconds: Math.floor(nowMs / 1_000) };
+}
 
 export type CacheTokens = {
   sign(seed: TokenSeed, visitId: string): string;

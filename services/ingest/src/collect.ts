@@ -1,7 +1,7 @@
 import type { ErrorCode, FieldErrors } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/placement';
 import { normalizeAddress } from '@meridian/runtime/http/address';
-import type { CacheToken, TokenSeed } from './cache-token.ts';
+import type { CacheToken } from './cache-token.ts';
 import type { ClientProfile } from './client/client-profile.ts';
 import type { Place } from './client/geo.ts';
 import { type EventFault, isFault, type ParsedEvent, parseEvent } from './event/parse-event.ts';
@@ -27,7 +27,7 @@ export type DropReason = 'no-user-agent' | 'crawler' | 'blocked-address';
 export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; properties?: FieldErrors };
 
 export type CollectOutcome =
-  | { kind: 'accepted'; placement: Placement; tokenSeed: TokenSeed }
+  | { kind: 'accepted'; placement: Placement }
   | Rejection
   | { kind: 'dropped'; reason: DropReason };
 
@@ -150,10 +150,5 @@ function accept(
     // A session without id lends its visit to the id; one that has another id lends nothing.
     else if (token.distinctId === '') placement.link = { sessionId: token.sessionId, visitId, lastAtMs };
   }
-  const issuedAtSeconds = Math.floor(sender.nowMs / 1_000);
-  return {
-    kind: 'accepted',
-    placement,
-    tokenSeed: { websiteId, sessionId, lastAtMs: createdAtMs, distinctId, issuedAtSeconds },
-  };
+  return { kind: 'accepted', placement };
 }

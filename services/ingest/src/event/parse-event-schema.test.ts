@@ -226,7 +226,7 @@ test('of an accepted element every text and measurement is what the contract doc
         }
       },
     ),
-    { numRuns: 5_000 },
+    { numRuns: 7_000 },
   );
   expect(compared).toBeGreaterThan(2_000);
 });

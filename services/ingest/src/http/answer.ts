@@ -31,12 +31,28 @@ export function answerPreflight(exchange: Exchange): void {
 }
 
 function answer({ request, response, requestId }: Exchange, status: number, headers: string[], body: string): void {
-  // Gone already: the client, or the whole process at its end.
-  if (response.destroyed || response.headersSent) return;
   const { origin } = request.headers;
   headers.push('x-request-id', requestId, 'x-content-type-options', 'nosniff');
   if (status !== 204) headers.push('content-length', String(body.length));
   if (origin !== undefined) headers.push(...corsHeaders(origin));
+  if (ready.length === 0) setImmediate(sendReady);
+  ready.push({ request, response, status, headers, body });
+}
+
+type Answer = Pick<Exchange, 'request' | 'response'> & { status: number; headers: string[]; body: string };
+
+let ready: Answer[] = [];
+
+/** Answers that got ready in one turn of the event loop are sent one behind the other, for the same reason for which bodies are read so. */
+function sendReady(): void {
+  const together = ready;
+  ready = [];
+  for (const each of together) send(each);
+}
+
+function send({ request, response, status, headers, body }: Answer): void {
+  // Gone already: the client, or the whole process at its end.
+  if (response.destroyed || response.headersSent) return;
   response.writeHead(status, headers);
   if (request.complete) {
     response.end(body, 'latin1');

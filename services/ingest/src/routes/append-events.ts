@@ -1,8 +1,8 @@
 import type { EventLog } from '@meridian/queue/event-log';
-import type { Append } from '@meridian/queue/placement';
+import type { Append, AppendResult } from '@meridian/queue/placement';
 import { answerError, type Exchange } from '../http/answer.ts';
 
-export type Appended = { visitIds: string[]; replayOf?: string };
+export type Appended = Extract<AppendResult, { ok: true }>;
 
 export type AppendDeps = { eventLog: EventLog; reportOutage: (error: unknown) => void };
 

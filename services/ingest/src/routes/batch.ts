@@ -1,5 +1,6 @@
 import { batchBodyMaxBytes, batchEventsMax } from '@meridian/contract/collect';
 import type { Placement } from '@meridian/queue/placement';
+import { readUuid } from '@meridian/queue/uuid-bytes';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
 import type { CollectOutcome } from '../collect.ts';
@@ -22,7 +23,7 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
 
     const sender = senderOf(exchange.request);
     const outcomes = await settled(elements.map((element) => collect(element, sender, json.hasEscapes)));
-    const draft = toBatchDraft(outcomes);
+    const draft = toBatchDraft(outcomes, sender.nowMs);
     const placements: Placement[] = [];
     for (const outcome of outcomes) if (outcome.kind === 'accepted') placements.push(outcome.placement);
 
@@ -38,7 +39,9 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     });
     if (!appended) return;
     const answered = appended.replayOf === undefined ? draft : BatchDraft.parse(JSON.parse(appended.replayOf));
-    answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, appended.visitIds.at(-1))));
+    const { visitIds } = appended;
+    const lastVisitId = visitIds.length > 0 ? readUuid(visitIds, visitIds.length - 16) : undefined;
+    answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, lastVisitId)));
   };
 }
 

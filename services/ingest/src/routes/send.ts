@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { sendBodyMaxBytes } from '@meridian/contract/collect';
+import { readUuid } from '@meridian/queue/uuid-bytes';
 import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
-import type { CacheTokens } from '../cache-token.ts';
+import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import type { Collect, Sender } from '../collect.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
@@ -23,12 +24,14 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes));
     if (!json) return;
-    const decision = collect(json.value, senderOf(exchange.request), json.hasEscapes);
+    const sender = senderOf(exchange.request);
+    const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
 
-    const { placement, tokenSeed } = outcome;
+    const { placement } = outcome;
+    const tokenSeed = toTokenSeed(placement.event, sender.nowMs);
     const appended = await appendEvents(deps, exchange, {
       placements: [placement],
       ...(json.idempotencyKey !== undefined && {
@@ -42,8 +45,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
       }),
     });
     if (!appended) return;
-    const [visitId = ''] = appended.visitIds;
     const draft = appended.replayOf === undefined ? tokenSeed : SendDraft.parse(JSON.parse(appended.replayOf));
-    answerJson(exchange, toSendAnswer(tokens, draft, visitId));
+    answerJson(exchange, toSendAnswer(tokens, draft, readUuid(appended.visitIds, 0)));
   };
 }
