@@ -69,7 +69,22 @@ function tooLarge(maxBytes: number): BodyFault {
   return { code: 'payload-too-large', message: `The body must not be larger than ${maxBytes / 1_024} KB.` };
 }
 
+const largeWindow: BodyFault = {
+  code: 'unsupported-media-type',
+  message: 'The window of a brotli stream must not be larger than 4 MB.',
+};
+
+/**
+ * Whether the stream asks for a window of 8 or 16 MB (RFC 7932, 9.1). The decoder fills the window before it gives the first byte, so
+ * 77 bytes would cost 35 milliseconds, whatever the limit; encoders take 4 MB unless they are told otherwise.
+ */
+function hasLargeWindow(body: Buffer): boolean {
+  const first = body[0] ?? 0;
+  return (first & 1) === 1 && ((first >> 1) & 7) > 5;
+}
+
 function decompressBody(body: Buffer, decompress: Decompress, maxBytes: number): Buffer | BodyFault {
+  if (decompress === brotliDecompressSync && hasLargeWindow(body)) return largeWindow;
   try {
     return decompress(body, { maxOutputLength: maxBytes });
   } catch (error) {
