@@ -1,7 +1,7 @@
 import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
 import { entryEventsMax, packRows } from './entry-rows.ts';
-import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
+import { eventCountsKey, eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
 import type { UuidV7Minter } from './uuid-v7.ts';
@@ -86,7 +86,7 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
 
   /** Keys and arguments as append-script.ts reads them, after deadline and clock. To be taken once. */
   function command(): { keys: string[]; args: (string | number | Buffer)[] } {
-    const keys: string[] = [];
+    const keys: string[] = [eventCountsKey];
     const args: (string | number | Buffer)[] = [];
     for (const { idempotency, entries, appends } of units) {
       if (appends.length === 0) continue;

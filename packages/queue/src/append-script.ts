@@ -6,7 +6,7 @@ import { eventFormatVersion } from './entry-rows.ts';
  * Redis refuses for want of memory, disk or replicas at the first write.
  *
  * Input (packed by append-call.ts):
- *   KEYS  for each unit: its idempotency key if it has one, then the stream of each of its entries
+ *   KEYS  the counts (event-counts.ts), then for each unit: its idempotency key if it has one, then the stream of each of its entries
  *   ARGV  the deadline (Redis's clock, ms), the collector's clock (ms), then for each unit: hash of the body ('' = the unit is
  *         not idempotent), draft of the answer, order of the visit ids (kept, not read), number of entries; and for each entry:
  *         its placements, its packed rows (see entry-rows.ts)
@@ -155,7 +155,7 @@ local function placeEvents(placements, keyPrefix)
   return ids
 end
 
-local keyAt, argAt = 0, 2
+local keyAt, argAt = 1, 2
 local function nextKey() keyAt = keyAt + 1 return KEYS[keyAt] end
 local function nextArg() argAt = argAt + 1 return ARGV[argAt] end
 
@@ -181,8 +181,14 @@ while argAt < #ARGV do
   end
 end
 
+local accepted = 0
 for _, entry in ipairs(entries) do
+  accepted = accepted + entry[2]
   call('XADD', entry[1], '*', 'v', '${eventFormatVersion}', 'n', entry[2], 'rows', entry[3], 'visitIds', entry[4])
+end
+if accepted > 0 then
+  call('HINCRBY', KEYS[1], 'accepted', accepted)
+  call('HINCRBY', KEYS[1], 'queued', accepted)
 end
 for key, answer in pairs(repeatable) do
   call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'order', answer[3], 'visitIds', answer[4])

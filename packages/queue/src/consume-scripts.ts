@@ -59,15 +59,15 @@ return 1
 `;
 
 /**
- * ARGV: group, consumer, entries, token, then for each dead letter its partition (from 0), time, reason, and 'event' or 'entry' with
+ * ARGV: group, consumer, entries, token, how many of the events were stored, became dead letters and were removed, then for each dead letter its partition (from 0), time, reason, and 'event' or 'entry' with
  * its text. Only if every entry is still pending under this consumer, says 1, writes the dead letters, acknowledges and deletes the entries and removes
- * the manifest. Says 0 otherwise. KEYS go on with the stream of dead letters of every partition.
+ * the manifest. Says 0 otherwise. KEYS go on with the stream of dead letters of every partition, and the counts (event-counts.ts).
  */
 export const commitScript = `${flags}${common}
 local entries, token = cjson.decode(ARGV[3]), ARGV[4]
-local partitions = (#KEYS - 1) / 2
+local partitions, counts = (#KEYS - 2) / 2, KEYS[#KEYS]
 if not isOurs(entries) then return 0 end
-for at = 5, #ARGV, 5 do
+for at = 8, #ARGV, 5 do
   call('XADD', KEYS[partitions + 2 + ARGV[at]], '*', 'time', ARGV[at + 1], 'reason', ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 end
 for partition, ids in ipairs(entries) do
@@ -78,6 +78,12 @@ for partition, ids in ipairs(entries) do
   end)
 end
 call('HDEL', manifests, token)
+local queued = 0
+for at, field in ipairs({'stored', 'dead-lettered', 'removed'}) do
+  call('HINCRBY', counts, field, ARGV[at + 4])
+  queued = queued + ARGV[at + 4]
+end
+call('HINCRBY', counts, 'queued', -queued)
 return 1
 `;
 

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
 import { appendScript } from './append-script.ts';
 import { createByteWriters } from './byte-writer.ts';
+import type { LogOverflow } from './log-level.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
 import { createRedisScript } from './redis-script.ts';
@@ -24,7 +25,8 @@ export type EventLog = {
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
  * the busier the collector, the fuller its calls.
  * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
- * in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that they open. `appendMaxWaitMs`: an append is settled after this time; less
+ * in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that they open. `overflow`: while it gives a reason nothing is
+ * taken. `appendMaxWaitMs`: an append is settled after this time; less
  * than the connection's command timeout.
  */
 export function createEventLog({
@@ -32,12 +34,14 @@ export function createEventLog({
   partitions,
   now = Date.now,
   ids = createUuidV7Minter({ now }),
+  overflow = () => null,
   appendMaxWaitMs = 950,
 }: {
   redis: Redis;
   partitions: number;
   now?: () => number;
   ids?: UuidV7Minter;
+  overflow?: LogOverflow;
   appendMaxWaitMs?: number;
 }): EventLog {
   const runScript = createRedisScript(redis, appendScript);
@@ -101,6 +105,8 @@ export function createEventLog({
   return {
     append(append) {
       if (redis.status !== 'ready') return Promise.reject(new Error(`The event log is not reachable: ${redis.status}`));
+      const reason = overflow();
+      if (reason) return Promise.reject(new Error(`The event log is above its high-water mark: ${reason}`));
       return new Promise((resolve, reject) => {
         openCall().add(append, { resolve, reject });
         if (isSending) return;

@@ -72,7 +72,7 @@ test.each<[string, Record<string, Buffer>]>([
   const { urls, unreadable } = readBack(before, bad, after);
   expect(urls).toEqual(['/before', '/after']);
   expect(unreadable).toEqual([
-    { partition: 0, reason: expect.stringContaining('unreadable'), entry: expect.any(String) },
+    { partition: 0, reason: expect.stringContaining('unreadable'), entry: expect.any(String), eventCount: 20 },
   ]);
   const kept = JSON.parse(unreadable[0]?.entry ?? '').map((text: string) => Buffer.from(text, 'base64'));
   expect(kept).toEqual(bad[1]);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { eventFormatVersion, unpackRows } from './entry-rows.ts';
+import { entryEventCount } from './event-counts.ts';
 import { type EventRows, findRows } from './event-rows.ts';
 
 /** Entries of the log that are stored together. */
@@ -10,7 +11,7 @@ export type LogBatch = {
   entryIds: string[][];
   rows: EventRows;
   /** Entries whose bytes make no sense: they become dead letters. */
-  unreadable: { partition: number; reason: string; entry: string }[];
+  unreadable: { partition: number; reason: string; entry: string; eventCount: number }[];
   /** An earlier attempt may have stored some of the events: ask which before storing. */
   mayBeStored: boolean;
 };
@@ -61,7 +62,13 @@ function readEntries(entries: readonly Entry[]): Pick<LogBatch, 'rows' | 'unread
         readable.push(entry);
       } catch (error) {
         const text = JSON.stringify(entry.fields.map((field) => field.toString('base64')));
-        unreadable.push({ partition: entry.partition, reason: `unreadable entry: ${String(error)}`, entry: text });
+        const eventCount = entryEventCount(entry.fields);
+        unreadable.push({
+          partition: entry.partition,
+          reason: `unreadable entry: ${String(error)}`,
+          entry: text,
+          eventCount,
+        });
       }
     }
     return { rows: findRows(Buffer.concat(parts), readable), unreadable };

@@ -3,7 +3,15 @@ import type { Redis } from 'ioredis';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
 import { entryEventsMax } from './entry-rows.ts';
 import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
-import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf, restartKey } from './log-keys.ts';
+import {
+  consumerGroup,
+  deadLettersKey,
+  eventCountsKey,
+  eventsKey,
+  manifestsKey,
+  partitionOf,
+  restartKey,
+} from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
 
 /** Keeps the scripts over a batch short: they walk over its entries. */
@@ -162,8 +170,9 @@ export function createLogConsumer({
     /**
      * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or nothing. False:
      * the batch belongs to another consumer now, which ends it. Rejects when the dead letters cannot be written.
+     * @param removedCount events that were not stored because their website is gone or was reset
      */
-    async commit(batch: LogBatch, letters: readonly DeadLetter[]): Promise<boolean> {
+    async commit(batch: LogBatch, letters: readonly DeadLetter[], removedCount = 0): Promise<boolean> {
       const time = now().toISOString();
       const args = [
         ...batch.unreadable.flatMap((l) => [l.partition, time, l.reason, 'entry', l.entry]),
@@ -172,9 +181,11 @@ export function createLogConsumer({
           return [partition, time, reason, 'event', JSON.stringify(event)];
         }),
       ];
-      const keys = [...batchKeys, ...deadLetters];
+      const unreadableCount = batch.unreadable.reduce((sum, { eventCount }) => sum + eventCount, 0);
+      const counts = [batch.rows.count - letters.length - removedCount, letters.length + unreadableCount, removedCount];
+      const keys = [...batchKeys, ...deadLetters, eventCountsKey];
       const head = [consumerGroup, consumer, JSON.stringify(batch.entryIds), batch.token];
-      return (await commitBatch(keys, [...head, ...args])) === 1;
+      return (await commitBatch(keys, [...head, ...counts, ...args])) === 1;
     },
 
     /** After the last batch: leaves no idle consumer behind. */

@@ -25,6 +25,9 @@ export function deadLettersKey(partition: number): string {
   return `dead-letters:{${partition}}`;
 }
 
+/** What became of the events, counted: see event-counts.ts. */
+export const eventCountsKey = 'event-counts';
+
 /** Which batches were begun, by their token. */
 export const manifestsKey = 'event-batches';
 

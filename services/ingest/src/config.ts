@@ -16,6 +16,10 @@ export const CollectSettings = z.object({
   /** A file in MaxMind's format; a country file comes along. */
   GEOIP_DB: z.string().optional(),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
+  /** Above this use of Redis's memory no events are taken; always at three quarters of its `maxmemory`. */
+  EVENT_LOG_MAX_BYTES: z.coerce.number().int().min(1).optional(),
+  /** No events are taken while the oldest one has waited for longer. */
+  EVENT_LOG_MAX_AGE_S: z.coerce.number().int().min(1).default(86_400),
 });
 export type CollectSettings = z.infer<typeof CollectSettings>;
 

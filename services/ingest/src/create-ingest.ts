@@ -1,4 +1,5 @@
 import { createEventLog } from '@meridian/queue/event-log';
+import { watchLogLevel } from '@meridian/queue/log-level';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
 import type { Registry } from '@meridian/registry/registry';
 import { createAddressList } from '@meridian/runtime/http/address-list';
@@ -45,11 +46,22 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
     (error: unknown) => logger.error({ err: error }, 'no news of websites'),
   );
 
+  const partitions = config.EVENT_LOG_PARTITIONS;
   const tokens = createCacheTokens(config.APP_SECRET);
   return createIngestHandler({
     region: config.REGION,
     logger,
-    eventLog: createEventLog({ redis, partitions: config.EVENT_LOG_PARTITIONS, now }),
+    eventLog: createEventLog({
+      redis,
+      partitions,
+      now,
+      overflow: watchLogLevel({
+        redis,
+        partitions,
+        maxBytes: config.EVENT_LOG_MAX_BYTES,
+        maxAgeMs: config.EVENT_LOG_MAX_AGE_S * 1_000,
+      }),
+    }),
     reportOutage: createOutageLog(logger, 'events were not taken'),
     tokens,
     readBody: createBodyReader(),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OwnRedis, startOwnRedis } from '@meridian/queue/test-redis';
+import { connectProducer, type OwnRedis, startOwnRedis } from '@meridian/queue/test-redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, startTestIngest } from './ingest-fixtures.ts';
 
@@ -61,6 +61,20 @@ test('while Redis hangs every event is refused, and is not stored when Redis goe
   redis.signal('SIGCONT');
   await untilTaken();
   expect((await ingest.storedEvents()).filter((stored) => stored.urlPath === '/refused')).toEqual([]);
+});
+
+test('while the log is above its high-water mark every event is refused, and taken again when the workers have made room', async () => {
+  await untilTaken();
+  const admin = await connectProducer(redis.url);
+  await admin.config('SET', 'maxmemory', '32mb');
+  const asIfEvents = Array.from({ length: 24 }, (_, i) => `as-if-events:${i}`);
+  for (const key of asIfEvents) await admin.set(key, Buffer.alloc(1_000_000));
+  await expect.poll(async () => (await ingest.send(event('/last'))).status, { timeout: 10_000 }).toBe(503);
+  await expectRefused();
+  await admin.del(asIfEvents);
+  await untilTaken();
+  await admin.config('SET', 'maxmemory', '0');
+  admin.disconnect();
 });
 
 test('while the registry is away known websites take events, and others are told to come again, not that they are unknown', async () => {

@@ -37,12 +37,13 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
     const patiently = createPatience(logger, lost, stopSignal);
     const admitted = await patiently(() => gate.admit(batch.rows));
     const deadLetters = await storeEvents(deps, batch, admitted, patiently);
+    const removed = batch.rows.count - admitted.length;
     const isOurs = await patiently(() =>
-      untilStopped(consumer.commit(batch, deadLetters), { stopSignal, graceMs: commitGraceMs }),
+      untilStopped(consumer.commit(batch, deadLetters, removed), { stopSignal, graceMs: commitGraceMs }),
     );
     const outcome = {
       events: batch.rows.count,
-      dropped: batch.rows.count - admitted.length,
+      removed,
       deadLetters: deadLetters.length + batch.unreadable.length,
       mayBeStored: batch.mayBeStored,
       durationMs: Math.round(performance.now() - startedAt),

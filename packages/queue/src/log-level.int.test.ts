@@ -1,0 +1,82 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createEventLog } from './event-log.ts';
+import { type LogOverflow, watchLogLevel } from './log-level.ts';
+import { pendingEvent } from './test-events.ts';
+import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
+
+const day = 86_400_000;
+const lookEveryMs = 20;
+
+let server: OwnRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startOwnRedis();
+  redis = await connectProducer(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.remove();
+});
+
+const watch = (changes: { maxBytes?: number; maxAgeMs?: number } = {}): LogOverflow =>
+  watchLogLevel({ redis, partitions: 2, maxAgeMs: day, lookEveryMs, ...changes });
+const become = (overflow: LogOverflow, expected: 'bytes' | 'age' | null) => expect.poll(overflow).toBe(expected);
+
+/** In pieces: a command that is being read takes memory too. */
+async function fill(megabytes: number): Promise<void> {
+  for (let i = 0; i < megabytes; i++) await redis.set(`much:${i}`, Buffer.alloc(1_000_000));
+}
+async function empty(): Promise<void> {
+  await redis.del(await redis.keys('much:*'));
+}
+
+test('above three quarters of what Redis may use nothing is taken, and below it again', async () => {
+  const overflow = watch();
+  const log = createEventLog({ redis, partitions: 2, overflow, appendMaxWaitMs: patience.appendMaxWaitMs });
+  await redis.config('SET', 'maxmemory', '32mb');
+  await fill(24);
+  await become(overflow, 'bytes');
+  await expect(log.append({ placements: [{ event: pendingEvent() }] })).rejects.toThrow('high-water mark');
+  // Not full yet: the workers can go on.
+  await redis.set('little', 'fits');
+  await empty();
+  await become(overflow, null);
+  expect((await log.append({ placements: [{ event: pendingEvent() }] })).ok).toBe(true);
+  await redis.config('SET', 'maxmemory', '0');
+});
+
+test('a limit of its own counts where Redis has none', async () => {
+  await fill(6);
+  const [low, high] = [watch({ maxBytes: 5_000_000 }), watch({ maxBytes: 50_000_000 })];
+  await become(low, 'bytes');
+  expect(high()).toBeNull();
+  await empty();
+  await become(low, null);
+});
+
+test('while the oldest event has waited for too long nothing is taken', async () => {
+  await redis.flushall();
+  const overflow = watch({ maxAgeMs: 60_000 });
+  const old = `${Date.now() - 61_000}-0`;
+  await redis.xadd('events:{1}', old, 'v', '3');
+  await become(overflow, 'age');
+  await redis.xdel('events:{1}', old);
+  await redis.xadd('events:{1}', `${Date.now() - 30_000}-0`, 'v', '3');
+  await become(overflow, null);
+});
+
+test('Redis that goes away changes nothing, and is asked again when it is back', async () => {
+  await redis.flushall();
+  const overflow = watch({ maxBytes: 5_000_000 });
+  await fill(6);
+  await become(overflow, 'bytes');
+  await server.kill();
+  await expect.poll(() => redis.status).not.toBe('ready');
+  expect(overflow()).toBe('bytes');
+  await server.start();
+  await expect.poll(() => redis.status, { timeout: 10_000 }).toBe('ready');
+  await empty();
+  await become(overflow, null);
+});
