@@ -47,8 +47,14 @@ export const port = z.coerce.number().int().min(0).max(65_535);
 /** `HOST`: the address to listen on; without one, all. */
 export const host = z.string().optional();
 
+/** `METRICS_PORT`: where Prometheus reads the metrics; without one, nowhere. */
+export const metricsPort = port.optional();
+
 /** `LOG_LEVEL`; `silent` logs nothing. */
 export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'silent']);
+
+/** `LOG_SAMPLE_RATE`: the share of requests that are logged, 0 to 1. */
+export const logSampleRate = z.coerce.number().min(0).max(1);
 
 /** `REGION`: the name of the region that a process serves. */
 export const region = z
@@ -58,3 +64,6 @@ export const region = z
 
 /** `EVENT_LOG_PARTITIONS`: the same for every collector and worker of a region. */
 export const eventLogPartitions = z.coerce.number().int().min(1).max(256).default(1);
+
+/** `RETENTION_DAYS`: for how many days events are kept; unset: for ever. */
+export const retentionDays = z.coerce.number().int().min(1).max(36_500).optional();

@@ -12,6 +12,7 @@ import { getExpandedMetrics, getMetrics, type MetricOptions } from './queries/me
 import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
+import { setRetention } from './retention.ts';
 import { createRunQuery } from './run-query.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
@@ -25,6 +26,7 @@ export function createWarehouse(clickhouseUrl: string) {
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
+    setRetention: (days: number | undefined, cluster?: string) => setRetention(client, days, cluster),
     /**
      * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow` writes them, one behind
      * the other, some in each piece; at most 1,048,576, and of one year (UTC).

@@ -1,6 +1,6 @@
 import { CollectSettings } from '@meridian/ingest/config';
 import { QueryEnvironment } from '@meridian/query/config';
-import { appSecret, logLevel, port } from '@meridian/runtime/config';
+import { appSecret, logLevel, port, retentionDays } from '@meridian/runtime/config';
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
 
@@ -18,6 +18,7 @@ export const StandaloneConfig = CollectSettings.extend(
     DATABASE_URL: z.url().optional(),
     CLICKHOUSE_URL: z.url().optional(),
     REDIS_URL: z.url().optional(),
+    RETENTION_DAYS: retentionDays,
     LOG_LEVEL: logLevel.default('warn'),
   });
 export type StandaloneConfig = z.infer<typeof StandaloneConfig>;

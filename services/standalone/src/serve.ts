@@ -10,7 +10,7 @@ import { createRegistry, type Registry } from '@meridian/registry/registry';
 import { type HttpServer, listen } from '@meridian/runtime/http/server';
 import type { Logger } from '@meridian/runtime/logger';
 import { type Life, StartError } from '@meridian/runtime/process';
-import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
 import { orStartError } from './or-start-error.ts';
@@ -37,7 +37,7 @@ export async function serve(parts: {
   });
   await Promise.all([
     orStartError('PostgreSQL (DATABASE_URL) cannot be used', () => migrate(stores.databaseUrl)),
-    orStartError('ClickHouse (CLICKHOUSE_URL) cannot be used', () => warehouse.migrate()),
+    orStartError('ClickHouse (CLICKHOUSE_URL) cannot be used', () => prepareWarehouse(warehouse, config)),
   ]);
 
   // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to itself.
@@ -50,6 +50,11 @@ export async function serve(parts: {
 
   const origin = originOf(config.HOST, server.port);
   console.log(config.MODE === 'cloud' ? readyLine(origin) : welcome(origin, dataDir, config, generatedPassword));
+}
+
+async function prepareWarehouse(warehouse: Warehouse, { RETENTION_DAYS }: StandaloneConfig): Promise<void> {
+  await warehouse.migrate();
+  await warehouse.setRetention(RETENTION_DAYS);
 }
 
 /** Until everything works. */

@@ -1,5 +1,5 @@
 import { migrate } from '@meridian/registry/migrate';
-import { ConfigError, loadConfig } from '@meridian/runtime/config';
+import { ConfigError, loadConfig, retentionDays } from '@meridian/runtime/config';
 import { StartError } from '@meridian/runtime/process';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { z } from 'zod';
@@ -18,6 +18,8 @@ const MigrateConfig = z.object({
   CLICKHOUSE_URL: z.url(),
   /** Name of the ClickHouse cluster on which the tables are created; unset on a single server. */
   CLICKHOUSE_CLUSTER: z.string().optional(),
+  /** For how many days events are kept; unset: for ever. */
+  RETENTION_DAYS: retentionDays,
 });
 
 async function run(): Promise<void> {
@@ -26,6 +28,7 @@ async function run(): Promise<void> {
   try {
     await whenReachable('Postgres', () => migrate(config.DATABASE_URL));
     await whenReachable('ClickHouse', () => warehouse.migrate(config.CLICKHOUSE_CLUSTER));
+    await warehouse.setRetention(config.RETENTION_DAYS, config.CLICKHOUSE_CLUSTER);
   } finally {
     await warehouse.close();
   }

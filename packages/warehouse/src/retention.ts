@@ -1,0 +1,41 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+
+/** What a row's age is counted from, in each table. A visit and a rollup are as old as their first moment. */
+const ageColumns = {
+  events: 'toDateTime(created_at)',
+  visits: 'start_hour',
+  site_15m: 'bucket',
+  path_day: 'toDateTime(day)',
+  session_properties: 'toDateTime(created_at)',
+} as const;
+
+/**
+ * Sets for how many days (by event time) everything is kept, in events and rollups alike; undefined: for ever. ClickHouse removes what is
+ * older in the background, within hours. Where it is set so already nothing is done.
+ */
+export async function setRetention(
+  client: ClickHouseClient,
+  days: number | undefined,
+  cluster?: string,
+): Promise<void> {
+  const onCluster = cluster ? `ON CLUSTER '${cluster}'` : '';
+  for (const [table, age] of Object.entries(ageColumns)) {
+    const ttl = days === undefined ? '' : `${age} + toIntervalDay(${days})`;
+    const present = await ttlOf(client, table);
+    if (present === ttl) continue;
+    const change = ttl === '' ? 'REMOVE TTL' : `MODIFY TTL ${ttl}`;
+    await client.command({ query: `ALTER TABLE ${table} ${onCluster} ${change}` });
+  }
+}
+
+/** The expression by which rows of the table expire, '' when they do not. */
+async function ttlOf(client: ClickHouseClient, table: string): Promise<string> {
+  const answer = await client.query({
+    query: `SELECT extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)') AS ttl FROM system.tables
+      WHERE database = currentDatabase() AND name = {table:String}`,
+    query_params: { table },
+    format: 'JSONEachRow',
+  });
+  const [row] = await answer.json<{ ttl: string }>();
+  return row?.ttl ?? '';
+}
