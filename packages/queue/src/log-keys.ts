@@ -12,6 +12,15 @@ export function idempotencyKey(partition: number, key: string): string {
   return `idempotency:{${partition}}:${key}`;
 }
 
+/** Finds the records of a website, and perhaps some of others. A request's key is `<route>:<website>:<the client's key>`. */
+export function idempotencyKeyPattern(websiteId: string): string {
+  return `idempotency:*:${websiteId}:*`;
+}
+
+export function websiteOfIdempotencyKey(key: string): string | undefined {
+  return key.split(':')[3];
+}
+
 /** Which partition holds a website's events, by its id, or the record of an idempotent request, by its key (FNV-1a of the text). */
 export function partitionOf(text: string, partitions: number): number {
   if (partitions === 1) return 0;
