@@ -15,7 +15,8 @@ import { eventFormatVersion } from './entry-rows.ts';
  *   flag 2: session id (16), visit id (16) and last event time (double) of the token of a session without id, while this event
  *           brings one;
  *   flag 4: the event does not prolong its visit.
- * An entry's fields: v (format version), n (number of events), rows (packed), visitIds (16 bytes for each event, in order).
+ * An entry's fields: v (format version), n (number of events), rows (packed), visitIds (16 bytes for each event, in order). One that is
+ * a dead letter's (event-entry.ts) has a fifth, mayBeStored.
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
  *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
  *

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { eventFormatVersion, unpackRows } from './entry-rows.ts';
 import { entryEventCount } from './event-counts.ts';
+import { mayBeStoredField } from './event-entry.ts';
 import { type EventRows, findRows } from './event-rows.ts';
 
 /** Entries of the log that are stored together. */
@@ -28,15 +29,17 @@ type Entry = { partition: number; fields: Buffer[]; packed: Buffer; visitIds: Bu
 export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStored: boolean, token?: string): LogBatch {
   const entryIds = entries.map((): string[] => []);
   const known: Entry[] = [];
+  let isReplay = false;
   for (const [partition, list] of entries.entries()) {
     for (const [id, fields] of list) {
       const version = valueAt(fields, 0, 'v');
       if (/^\d+$/.test(version.toString()) && version.toString() !== eventFormatVersion) continue;
       entryIds[partition]?.push(id.toString());
+      if (valueAt(fields, 4, mayBeStoredField).length > 0) isReplay = true;
       known.push({ partition, fields, packed: valueAt(fields, 2, 'rows'), visitIds: valueAt(fields, 3, 'visitIds') });
     }
   }
-  return { token: token ?? tokenOf(entryIds), entryIds, mayBeStored, ...readEntries(known) };
+  return { token: token ?? tokenOf(entryIds), entryIds, mayBeStored: mayBeStored || isReplay, ...readEntries(known) };
 }
 
 const nothing = Buffer.alloc(0);

@@ -1,0 +1,100 @@
+import type { Redis } from 'ioredis';
+import { dropScript, replayScript } from './dead-letter-scripts.ts';
+import { toEntryFields } from './event-entry.ts';
+import { readLetter, type StoredLetter } from './letter.ts';
+import { deadLettersKey, eventCountsKey, eventsKey, partitionOf } from './log-keys.ts';
+import { createRedisScript } from './redis-script.ts';
+
+const pageSize = 100;
+
+export type ReplayOutcome = { ok: true } | { ok: false; reason: string };
+
+/** The operator's hand on the events that could not be stored. */
+export type DeadLetters = ReturnType<typeof createDeadLetters>;
+
+/**
+ * The dead letters of a region. An id is `<partition>:<stream id>`, such as `2:1781085600000-0`.
+ * `partitions`: as the workers have it; letters in streams beyond are not seen.
+ */
+export function createDeadLetters({ redis, partitions }: { redis: Redis; partitions: number }) {
+  const runReplay = createRedisScript(redis, replayScript);
+  const runDrop = createRedisScript(redis, dropScript);
+
+  async function readPage(partition: number, from: string, to: string, count: number): Promise<StoredLetter[]> {
+    const entries = await redis.xrange(deadLettersKey(partition), from, to, 'COUNT', count);
+    return entries.map(([streamId, fields]) => readLetter(partition, streamId, fields));
+  }
+
+  /** All that are there now, some at a time; what comes while they are walked through is left out. */
+  async function* pages(): AsyncGenerator<StoredLetter[]> {
+    const lasts: (string | undefined)[] = [];
+    for (let partition = 0; partition < partitions; partition++) {
+      const [last] = await redis.xrevrange(deadLettersKey(partition), '+', '-', 'COUNT', 1);
+      lasts.push(last?.[0]);
+    }
+    for (const [partition, last] of lasts.entries()) {
+      if (last === undefined) continue;
+      for (let from = '-'; ; ) {
+        const page = await readPage(partition, from, last, pageSize);
+        if (page.length > 0) yield page;
+        const end = page.at(-1);
+        if (!end || page.length < pageSize) break;
+        from = `(${end.streamId}`;
+      }
+    }
+  }
+
+  return {
+    pages,
+
+    /** How many there are. */
+    async count(): Promise<number> {
+      let count = 0;
+      for (let partition = 0; partition < partitions; partition++) count += await redis.xlen(deadLettersKey(partition));
+      return count;
+    },
+
+    /** The oldest ones, in the order in which they became dead letters. */
+    async list(limit: number): Promise<StoredLetter[]> {
+      const letters: StoredLetter[] = [];
+      for (let partition = 0; partition < partitions; partition++)
+        letters.push(...(await readPage(partition, '-', '+', limit)));
+      return letters.sort(byTime).slice(0, limit);
+    },
+
+    async find(id: string): Promise<StoredLetter | null> {
+      const [, partition, streamId] = /^(\d{1,3}):(\d+-\d+)$/.exec(id) ?? [];
+      if (!streamId || Number(partition) >= partitions) return null;
+      const [letter] = await readPage(Number(partition), streamId, streamId, 1);
+      return letter ?? null;
+    },
+
+    /**
+     * Puts what the letter holds back into the log, in one step with the end of the letter: an event under its own id and in its own visit,
+     * marked so that a worker first asks whether it is stored; an entry that could not be read as it was.
+     */
+    async replay(letter: StoredLetter): Promise<ReplayOutcome> {
+      const { content, partition } = letter;
+      if (content.kind === 'damaged') return { ok: false, reason: content.why };
+      const keys = [eventCountsKey, deadLettersKey(partition)];
+      const args = [letter.streamId, letter.eventCount];
+      const isDone =
+        content.kind === 'event'
+          ? runReplay(
+              [...keys, eventsKey(partitionOf(content.event.websiteId, partitions))],
+              [...args, ...toEntryFields(content.event)],
+            )
+          : runReplay([...keys, eventsKey(partition)], [...args, ...content.fields]);
+      return (await isDone) === 1 ? { ok: true } : { ok: false, reason: 'is gone' };
+    },
+
+    /** Gives up what the letter holds. False: the letter was gone already. */
+    async drop(letter: StoredLetter): Promise<boolean> {
+      const keys = [eventCountsKey, deadLettersKey(letter.partition)];
+      return (await runDrop(keys, [letter.streamId, letter.eventCount])) === 1;
+    },
+  };
+}
+
+const byTime = (a: StoredLetter, b: StoredLetter): number =>
+  Number.parseInt(a.streamId, 10) - Number.parseInt(b.streamId, 10) || a.partition - b.partition;
