@@ -1,8 +1,6 @@
-import { type ConnectionOptions, type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
+import { type ConnectionOptions, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
-
-const queueName = 'jobs';
-const prefix = '{bull}';
+import { closeSoon, jobQueueName, jobQueuePrefix, openJobQueue, withinMs } from './job-queue.ts';
 
 /** What the jobs carry. */
 const PurgeWebsite = z.object({ websiteId: z.guid() });
@@ -11,7 +9,6 @@ const ResetWebsite = z.object({ websiteId: z.guid(), before: z.iso.datetime() })
 const orderMaxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
-const closeMaxMs = 3_000;
 
 /** A failed attempt is repeated for about a week; then the job stays as failed, to be looked at. */
 const jobOptions = {
@@ -25,8 +22,7 @@ export type Jobs = ReturnType<typeof createJobs>;
 
 /** Orders background jobs. What is ordered twice while it is not done is done once. Rejects within seconds when Redis is away. */
 export function createJobs(redisUrl: string) {
-  const queue = new Queue(queueName, { connection: producerConnection(redisUrl), prefix });
-  queue.on('error', () => {}); // every order tells its own failure
+  const queue = openJobQueue(redisUrl);
 
   async function order(name: string, jobId: string, data: object): Promise<void> {
     const job = await withinMs(orderMaxWaitMs, queue.add(name, data, { ...jobOptions, jobId }));
@@ -75,9 +71,9 @@ export function createJobWorker(
     throw new Error(`Unknown job ${name}`); // of a later version: its worker will do it
   }
 
-  const worker = new Worker(queueName, work, {
+  const worker = new Worker(jobQueueName, work, {
     connection: { url: redisUrl, maxRetriesPerRequest: null } as ConnectionOptions,
-    prefix,
+    prefix: jobQueuePrefix,
     concurrency: 4,
     // A job whose worker was killed runs again, however often that happens.
     maxStalledCount: 10_000,
@@ -101,25 +97,4 @@ function parse<Schema extends z.ZodType>(schema: Schema, data: unknown): z.outpu
   const parsed = schema.safeParse(data);
   if (!parsed.success) throw new UnrecoverableError(`Not the data of this job: ${parsed.error.message}`);
   return parsed.data;
-}
-
-function producerConnection(url: string): ConnectionOptions {
-  return { url, enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1_000 } as ConnectionOptions;
-}
-
-/** Trap: while Redis is away neither `close` nor `disconnect` ever ends. */
-async function closeSoon(part: Pick<Queue | Worker, 'close' | 'disconnect'>): Promise<void> {
-  await withinMs(closeMaxMs, part.close()).catch(() => void part.disconnect().catch(() => {}));
-}
-
-async function withinMs<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis does not answer')), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
