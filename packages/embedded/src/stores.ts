@@ -47,7 +47,10 @@ export async function startStores(options: StoresOptions): Promise<Stores> {
   const host = createStoreHost({ dataDir: openDataDir(dataDir), ports, onProgress, log });
   let stopped: Promise<void> | undefined;
   const stop = () => {
-    stopped ??= host.stopAll().finally(() => lock.release());
+    stopped ??= host.stopAll().finally(() => {
+      host.dataDir.noteAddresses(null);
+      lock.release();
+    });
     return stopped;
   };
   try {
@@ -59,6 +62,11 @@ export async function startStores(options: StoresOptions): Promise<Stores> {
     ] as const;
     await Promise.allSettled(starts); // none may start after the others have been stopped
     const [databaseUrl, clickhouseUrl, redisUrl] = await Promise.all(starts);
+    host.dataDir.noteAddresses({
+      ...(!options.databaseUrl && { databaseUrl }),
+      ...(!options.clickhouseUrl && { clickhouseUrl }),
+      ...(!options.redisUrl && { redisUrl }),
+    });
     return { databaseUrl, clickhouseUrl, redisUrl, stop };
   } catch (error) {
     await stop();
