@@ -14,11 +14,11 @@ call('HINCRBY', KEYS[1], 'queued', ARGV[2])
 return 1
 `;
 
-/** Says 1, or 0 when the letter is gone. Also in a Redis that is full: it makes room. */
+/** ARGV goes on with the count to which its events move. Says 1, or 0 when the letter is gone. Also in a Redis that is full: it makes room. */
 export const dropScript = `#!lua flags=allow-oom
 local call = redis.call
 if call('XDEL', KEYS[2], ARGV[1]) == 0 then return 0 end
 call('HINCRBY', KEYS[1], 'dead-lettered', -ARGV[2])
-call('HINCRBY', KEYS[1], 'dropped', ARGV[2])
+call('HINCRBY', KEYS[1], ARGV[3], ARGV[2])
 return 1
 `;

@@ -201,3 +201,14 @@ test('a letter that is dropped is gone and counted once', async () => {
   expect(await letters.replay(letter)).toEqual({ ok: false, reason: 'is gone' });
   expect(await counts()).toMatchObject({ accepted: 2, dropped: 1, deadLettered: 1, queued: 0 });
 });
+
+test('letters of a website that is removed go with it, the others stay', async () => {
+  const [gone] = await makeLetters(5);
+  if (!gone) throw new Error('no event');
+  await letters.removeWebsite(gone.websiteId);
+  await letters.removeWebsite(gone.websiteId);
+  const left = (await letters.list(10)).map(({ content }) => content.kind === 'event' && content.event.websiteId);
+  expect(left).toHaveLength(4);
+  expect(left).not.toContain(gone.websiteId);
+  expect(await counts()).toMatchObject({ accepted: 5, removed: 1, deadLettered: 4, dropped: 0 });
+});

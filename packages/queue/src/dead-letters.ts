@@ -44,6 +44,11 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     }
   }
 
+  async function end(letter: StoredLetter, count: 'dropped' | 'removed'): Promise<boolean> {
+    const keys = [eventCountsKey, deadLettersKey(letter.partition)];
+    return (await runDrop(keys, [letter.streamId, letter.eventCount, count])) === 1;
+  }
+
   return {
     pages,
 
@@ -89,9 +94,16 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     },
 
     /** Gives up what the letter holds. False: the letter was gone already. */
-    async drop(letter: StoredLetter): Promise<boolean> {
-      const keys = [eventCountsKey, deadLettersKey(letter.partition)];
-      return (await runDrop(keys, [letter.streamId, letter.eventCount])) === 1;
+    drop: (letter: StoredLetter): Promise<boolean> => end(letter, 'dropped'),
+
+    /** Ends the letters with events of a website that is removed. May be repeated. */
+    async removeWebsite(websiteId: string): Promise<void> {
+      for await (const page of pages()) {
+        for (const letter of page) {
+          const { content } = letter;
+          if (content.kind === 'event' && content.event.websiteId === websiteId) await end(letter, 'removed');
+        }
+      }
     },
   };
 }
