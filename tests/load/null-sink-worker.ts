@@ -8,6 +8,7 @@ import { connectRedis } from '@meridian/runtime/redis';
 import { WorkerConfig } from '@meridian/worker/config';
 import { createWorker, type WorkerDeps } from '@meridian/worker/create-worker';
 import { createProcessRoutes } from '@meridian/worker/process-routes';
+import { createWorkerCounts } from '@meridian/worker/worker-counts';
 
 const nullSink: WorkerDeps['warehouse'] = {
   insertEvents: async () => {},
@@ -25,7 +26,8 @@ runProcess({ logger }, async (life) => {
   const [redis, reader, subscriber] = [connect(), connect(), connect()];
   const registry = createRegistry(config.DATABASE_URL);
   const connections = { redis, reader, subscriber, redisUrl: config.REDIS_URL };
-  const worker = createWorker({ ...connections, registry, warehouse: nullSink, config, logger });
+  const counts = createWorkerCounts();
+  const worker = createWorker({ ...connections, registry, warehouse: nullSink, config, logger, counts });
   const routes = createProcessRoutes({ redis: () => redis.ping(), postgres: registry.ping });
   const server = await listen(routes, { port: config.PORT });
   life.onStop('stores', async () => {

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { z } from 'zod';
 import type { Query } from './query.ts';
 import type { Timing } from './question.ts';
-import { toReadError } from './warehouse-error.ts';
+import { toReadError, type WarehouseErrorKind } from './warehouse-error.ts';
 
 /** On whose behalf a query runs. */
 export type QueryContext = { websiteId: string; route: string; signal?: AbortSignal | undefined };
@@ -13,6 +13,9 @@ export type RunQuery = <Row>(
   context: QueryContext,
   row: z.ZodType<Row>,
 ) => Promise<{ rows: Row[]; timing: Timing }>;
+
+/** Hears how long each query took, errors included, and how it ended. */
+export type OnQuery = (seconds: number, outcome: 'ok' | WarehouseErrorKind) => void;
 
 /** What one question may cost at most; beyond it the query fails, never answers in part. */
 const readSettings = {
@@ -30,8 +33,10 @@ const readSettings = {
   output_format_json_quote_64bit_integers: 0,
 } as const;
 
-export function createRunQuery(client: ClickHouseClient): RunQuery {
+export function createRunQuery(client: ClickHouseClient, onQuery: OnQuery = () => {}): RunQuery {
   return async (query, { websiteId, route, signal }, row) => {
+    const startedAt = performance.now();
+    const end = (outcome: Parameters<OnQuery>[1]): void => onQuery((performance.now() - startedAt) / 1_000, outcome);
     try {
       signal?.throwIfAborted();
       const result = await client.query({
@@ -47,9 +52,13 @@ export function createRunQuery(client: ClickHouseClient): RunQuery {
         rowsRead: statistics?.rows_read ?? 0,
         bytesRead: statistics?.bytes_read ?? 0,
       };
-      return { rows: data.map((value) => row.parse(value)), timing };
+      const rows = data.map((value) => row.parse(value));
+      end('ok');
+      return { rows, timing };
     } catch (error) {
-      throw toReadError(error, signal);
+      const readError = toReadError(error, signal);
+      end(readError.kind);
+      throw readError;
     }
   };
 }

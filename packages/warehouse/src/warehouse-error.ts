@@ -8,7 +8,15 @@ import { ClickHouseError } from '@clickhouse/client';
  * - `invalid-expression`: a regular expression of a filter cannot be compiled
  * - `aborted`: the caller's signal ended the query
  */
-export type WarehouseErrorKind = 'data' | 'unavailable' | 'timeout' | 'limit' | 'invalid-expression' | 'aborted';
+export const warehouseErrorKinds = [
+  'data',
+  'unavailable',
+  'timeout',
+  'limit',
+  'invalid-expression',
+  'aborted',
+] as const;
+export type WarehouseErrorKind = (typeof warehouseErrorKinds)[number];
 
 /** The only error the warehouse throws for what ClickHouse or the way to it did. Its message may hold SQL: for logs, not for clients. */
 export class WarehouseError extends Error {

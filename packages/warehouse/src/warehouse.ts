@@ -13,16 +13,16 @@ import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { setRetention } from './retention.ts';
-import { createRunQuery } from './run-query.ts';
+import { createRunQuery, type OnQuery } from './run-query.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
 
-/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError. */
-export function createWarehouse(clickhouseUrl: string) {
+/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError. `onQuery`: hears of every question's queries. */
+export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQuery } = {}) {
   const address = parseClickHouseUrl(clickhouseUrl);
   const client = createClient(clientOptions(address));
-  const run = createRunQuery(client);
+  const run = createRunQuery(client, options.onQuery);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),

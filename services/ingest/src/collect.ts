@@ -21,7 +21,8 @@ export type Sender = {
   nowMs: number;
 };
 
-export type DropReason = 'no-user-agent' | 'crawler' | 'blocked-address';
+export const dropReasons = ['no-user-agent', 'crawler', 'blocked-address'] as const;
+export type DropReason = (typeof dropReasons)[number];
 
 /** `properties`: the faulty field, where it is one. */
 export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; properties?: FieldErrors };

@@ -13,6 +13,8 @@ test('only the secret must be given', () => {
     IGNORE_IP: [],
     COLLECT_OVERRIDES: 'on',
     EVENT_LOG_PARTITIONS: 1,
+    EVENT_LOG_MAX_AGE_S: 86_400,
+    LOG_SAMPLE_RATE: 0,
   });
 });
 

@@ -1,4 +1,13 @@
-import { appSecret, eventLogPartitions, host, logLevel, port, region } from '@meridian/runtime/config';
+import {
+  appSecret,
+  eventLogPartitions,
+  host,
+  logLevel,
+  logSampleRate,
+  metricsPort,
+  port,
+  region,
+} from '@meridian/runtime/config';
 import { addressList, ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
 import { botFilters } from './client/crawlers.ts';
@@ -16,6 +25,8 @@ export const CollectSettings = z.object({
   /** A file in MaxMind's format; a country file comes along. */
   GEOIP_DB: z.string().optional(),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
+  /** A line costs a good part of what an event costs, so none by default. */
+  LOG_SAMPLE_RATE: logSampleRate.default(0),
   /** Above this use of Redis's memory no events are taken; always at three quarters of its `maxmemory`. */
   EVENT_LOG_MAX_BYTES: z.coerce.number().int().min(1).optional(),
   /** No events are taken while the oldest one has waited for longer. */
@@ -27,6 +38,7 @@ export type CollectSettings = z.infer<typeof CollectSettings>;
 export const IngestConfig = CollectSettings.extend({
   PORT: port.default(3001),
   HOST: host,
+  METRICS_PORT: metricsPort,
   REDIS_URL: z.url(),
   DATABASE_URL: z.url(),
   LOG_LEVEL: logLevel.default('info'),

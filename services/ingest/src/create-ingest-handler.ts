@@ -1,25 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequestIds } from '@meridian/runtime/http/request-id';
 import type { Logger } from '@meridian/runtime/logger';
+import type { CountedRoute } from './collect-counts.ts';
 import { answerError, answerPreflight, type Exchange } from './http/answer.ts';
 import { createCollectPaths } from './http/collect-paths.ts';
+import { createRouteWatch } from './route-watch.ts';
 import { createBatchRoute } from './routes/batch.ts';
 import { createSendRoute, type RouteDeps } from './routes/send.ts';
 
 /** Answers requests of collection. False: the request's path is not one of collection, and nothing was done. */
 export type IngestHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
+/** `logSampleRate`: the share of requests that are logged, 0 to 1. */
+export type IngestHandlerDeps = RouteDeps & { region: string; logger: Logger; logSampleRate: number };
+
 /** `send` and `batch` under /api, /v1 and /v1/<region>, on node:http directly: every microsecond here is paid per event. */
-export function createIngestHandler(deps: RouteDeps & { region: string; logger: Logger }): IngestHandler {
-  const { logger } = deps;
+export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
+  const { counts, logger, logSampleRate: sampleRate } = deps;
   const routeOf = createCollectPaths(deps.region);
   const requestId = createRequestIds();
+  const watchOf = (route: CountedRoute) => createRouteWatch({ route, counts, logger, sampleRate });
+  const watches = { send: watchOf('send'), batch: watchOf('batch'), preflight: watchOf('preflight') };
   const routes = { send: createSendRoute(deps), batch: createBatchRoute(deps) };
 
   return (request, response) => {
     const route = routeOf(request.url ?? '');
     if (route === null) return false;
-    const exchange: Exchange = { request, response, requestId: requestId(request.headers['x-request-id']) };
+    const exchange: Exchange = {
+      request,
+      response,
+      requestId: requestId(request.headers['x-request-id']),
+      startedAt: performance.now(),
+      watch: watches[request.method === 'OPTIONS' ? 'preflight' : route],
+    };
     if (request.method === 'OPTIONS') answerPreflight(exchange);
     else if (request.method !== 'POST') answerError(exchange, 'method-not-allowed', 'Method not allowed');
     else

@@ -10,6 +10,7 @@ import { createCacheTokens } from './cache-token.ts';
 import { createClientProfiles } from './client/client-profile.ts';
 import { openGeo } from './client/geo.ts';
 import { createCollect } from './collect.ts';
+import type { CollectCounts } from './collect-counts.ts';
 import type { CollectSettings } from './config.ts';
 import { createIngestHandler, type IngestHandler } from './create-ingest-handler.ts';
 import { createBodyReader } from './http/read-body.ts';
@@ -25,6 +26,8 @@ export type IngestDeps = {
   subscriber: Redis;
   registry: Pick<Registry, 'findWebsiteRoute'>;
   config: Readonly<CollectSettings>;
+  /** What is counted is counted here. */
+  counts: CollectCounts;
   logger: Logger;
   /** Unix ms. */
   now?: () => number;
@@ -32,7 +35,7 @@ export type IngestDeps = {
 
 /** Collection of one region, ready to answer: reads the geo file and begins to listen to news of websites. */
 export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
-  const { redis, subscriber, registry, config, logger, now = Date.now } = deps;
+  const { redis, subscriber, registry, config, counts, logger, now = Date.now } = deps;
   const websites = createWebsiteDirectory({
     findWebsiteRoute: registry.findWebsiteRoute,
     reportOutage: createOutageLog(logger, 'websites were not looked up'),
@@ -50,7 +53,9 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   const tokens = createCacheTokens(config.APP_SECRET);
   return createIngestHandler({
     region: config.REGION,
+    counts,
     logger,
+    logSampleRate: config.LOG_SAMPLE_RATE,
     eventLog: createEventLog({
       redis,
       partitions,

@@ -6,6 +6,7 @@ import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { connectRedis } from '@meridian/runtime/redis';
+import { createCollectCounts } from './collect-counts.ts';
 import { CollectSettings } from './config.ts';
 import { createIngest, type IngestDeps } from './create-ingest.ts';
 import { createProcessRoutes } from './process-routes.ts';
@@ -36,7 +37,8 @@ export async function startTestIngest(
 
   const config = CollectSettings.parse({ APP_SECRET: 'a secret of at least thirty-two bytes', ...settings });
   const registry = { findWebsiteRoute: options.findWebsiteRoute ?? fixtures.registry.findWebsiteRoute };
-  const handle = await createIngest({ redis, subscriber, registry, config, logger });
+  const counts = createCollectCounts();
+  const handle = await createIngest({ redis, subscriber, registry, config, counts, logger });
   const server = await listen(createProcessRoutes(handle, { redis: () => redis.ping() }), {
     port: 0,
     host: '127.0.0.1',
@@ -51,6 +53,7 @@ export async function startTestIngest(
 
   return {
     port: server.port,
+    counts,
     registry: fixtures.registry,
     reader,
     storedEvents,

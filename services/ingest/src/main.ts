@@ -4,6 +4,8 @@ import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
+import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
+import { collectMetrics, createCollectCounts } from './collect-counts.ts';
 import { IngestConfig } from './config.ts';
 import { createIngest } from './create-ingest.ts';
 import { createProcessRoutes } from './process-routes.ts';
@@ -32,7 +34,9 @@ runProcess({ logger }, async (life) => {
   // A store that is away now is connected to later; until then /readyz names it.
   redis.connect().catch(() => {});
 
-  const handle = await createIngest({ redis, subscriber, registry, config, logger });
+  const counts = createCollectCounts();
+  await serveMetricsOf({ life, logger, config }, collectMetrics(counts));
+  const handle = await createIngest({ redis, subscriber, registry, config, counts, logger });
   const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres: registry.ping });
   const server = await listen(routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
   life.onStop('http', () => server.close(stopGraceMs));

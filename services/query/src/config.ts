@@ -1,4 +1,4 @@
-import { appSecret, host, logLevel, port, region } from '@meridian/runtime/config';
+import { appSecret, host, logLevel, logSampleRate, metricsPort, port, region } from '@meridian/runtime/config';
 import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
 
@@ -6,6 +6,7 @@ import { z } from 'zod';
 export const QueryEnvironment = z.object({
   PORT: port.default(3002),
   HOST: host,
+  METRICS_PORT: metricsPort,
   DATABASE_URL: z.url(),
   CLICKHOUSE_URL: z.url(),
   REDIS_URL: z.url(),
@@ -18,5 +19,6 @@ export const QueryEnvironment = z.object({
   ADMIN_USERNAME: z.string().default('admin'),
   ADMIN_PASSWORD: z.string().min(8).max(255).optional(),
   LOG_LEVEL: logLevel.default('info'),
+  LOG_SAMPLE_RATE: logSampleRate.default(1),
 });
 export type QueryEnvironment = z.infer<typeof QueryEnvironment>;

@@ -29,7 +29,8 @@ import { websitesRoutes } from './routes/websites.ts';
  */
 export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.config) });
-  app.use(requestLog(deps.logger), requestId(), answerHeaders(deps.config.region));
+  const { region, logSampleRate } = deps.config;
+  app.use(requestLog({ ...deps, logSampleRate }), requestId(), answerHeaders(region));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
   app.route('/api', publicRoutes(deps));

@@ -5,10 +5,12 @@ import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
+import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
 import { QueryEnvironment } from './config.ts';
 import { createQueryListener } from './create-query-listener.ts';
+import { createQueryCounts } from './query-counts.ts';
 
 /** Longer than the slowest question: the warehouse ends one after 15 s. */
 const stopGraceMs = 20_000;
@@ -22,7 +24,8 @@ runProcess({ logger }, async (life) => {
 
   const redis = connectRedis(env.REDIS_URL, { role: 'producer', logger });
   const registry = createRegistry(env.DATABASE_URL);
-  const warehouse = createWarehouse(env.CLICKHOUSE_URL);
+  const counts = createQueryCounts();
+  const warehouse = createWarehouse(env.CLICKHOUSE_URL, { onQuery: counts.question });
   const jobs = createJobs(env.REDIS_URL);
   life.onStop('stores', async () => {
     redis.disconnect();
@@ -30,15 +33,17 @@ runProcess({ logger }, async (life) => {
   });
   // A store that is away now is connected to later; until then /readyz names it.
   redis.connect().catch(() => {});
+  await serveMetricsOf({ life, logger, config: env }, counts.metrics());
 
   const { REGION: region, MODE: mode, APP_SECRET: appSecret, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;
   if (mode === 'self-hosted') {
     const { generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion: region });
     if (generatedPassword !== undefined) console.log(`Administrator: ${username} / ${generatedPassword}`);
   }
-  const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader } = env;
-  const config = { region, mode, appSecret, trustedProxies, clientIpHeader };
-  const listener = createQueryListener({ registry, warehouse, redis, jobs, config, logger, now: () => new Date() });
+  const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
+  const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate };
+  const now = () => new Date();
+  const listener = createQueryListener({ registry, warehouse, redis, jobs, config, logger, counts, now });
   const server = await listen(listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
   life.onStop('http', () => server.close(stopGraceMs));
   logger.info({ port: server.port }, 'listening');

@@ -5,6 +5,7 @@ import type { AccountRole } from '@meridian/registry/rows';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
+import type { QueryCounts } from './query-counts.ts';
 
 /** What the query API must know of the instance it runs in. */
 export type QueryConfig = {
@@ -18,6 +19,8 @@ export type QueryConfig = {
   trustedProxies: readonly string[];
   /** The header in which such a peer tells the client's address, instead of X-Forwarded-For and Forwarded. */
   clientIpHeader: string | undefined;
+  /** The share of requests that are logged, 0 to 1. */
+  logSampleRate: number;
 };
 
 /** Everything the query API works with. One constructor per process makes it. */
@@ -29,6 +32,8 @@ export type QueryDeps = {
   jobs: Jobs;
   config: QueryConfig;
   logger: Logger;
+  /** What is counted is counted here. */
+  counts: QueryCounts;
   now: () => Date;
 };
 

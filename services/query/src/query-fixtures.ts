@@ -7,6 +7,7 @@ import { connectRedis } from '@meridian/runtime/redis';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { hashPassword } from './auth/passwords.ts';
 import { createQueryApp } from './create-query-app.ts';
+import { createQueryCounts } from './query-counts.ts';
 import type { QueryConfig, QueryDeps } from './query-env.ts';
 
 type Store = { url: string; drop(): Promise<void> };
@@ -16,6 +17,7 @@ const testConfig: QueryConfig = {
   appSecret: 'a secret of at least thirty-two bytes',
   trustedProxies: [],
   clientIpHeader: undefined,
+  logSampleRate: 0,
 };
 
 type TestStores = { postgres: Store; redis: Store; clickhouseUrl: string };
@@ -66,13 +68,15 @@ async function connectDeps(
   const logger = createLogger({ service: 'query', level: 'silent' });
   const redis = connectRedis(stores.redis.url, { role: 'producer', logger });
   await redis.connect();
+  const counts = createQueryCounts();
   return {
     registry,
-    warehouse: createWarehouse(stores.clickhouseUrl),
+    warehouse: createWarehouse(stores.clickhouseUrl, { onQuery: counts.question }),
     redis,
     jobs: createJobs(stores.redis.url),
     config: { ...testConfig, ...config },
     logger,
+    counts,
     now,
   };
 }

@@ -6,7 +6,8 @@ import { z } from 'zod';
 
 /** The environment of `npm start`: everything has a default. An address of a store replaces the embedded one. */
 export const StandaloneConfig = CollectSettings.extend(
-  QueryEnvironment.pick({ MODE: true, ADMIN_USERNAME: true, ADMIN_PASSWORD: true, HOST: true }).shape,
+  QueryEnvironment.pick({ MODE: true, ADMIN_USERNAME: true, ADMIN_PASSWORD: true, HOST: true, METRICS_PORT: true })
+    .shape,
 )
   .extend(WorkerSettings.shape)
   .extend({

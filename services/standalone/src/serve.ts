@@ -14,7 +14,7 @@ import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
 import { orStartError } from './or-start-error.ts';
-import { startServices } from './start-services.ts';
+import { createCounts, startServices } from './start-services.ts';
 import { originOf, readyLine, welcomeText } from './welcome.ts';
 
 const stopGraceMs = 10_000;
@@ -30,7 +30,8 @@ export async function serve(parts: {
   const dataDir = resolve(config.DATA_DIR);
   const settings = { ...config, APP_SECRET: config.APP_SECRET ?? (await keepAppSecret(dataDir)) };
 
-  const warehouse = createWarehouse(stores.clickhouseUrl);
+  const counts = createCounts();
+  const warehouse = createWarehouse(stores.clickhouseUrl, { onQuery: counts.query.question });
   const registry = createRegistry(stores.databaseUrl);
   life.onStop('connections', async () => {
     await Promise.all([registry.close(), warehouse.close()]);
@@ -43,7 +44,8 @@ export async function serve(parts: {
   // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to itself.
   let answer = answerNotYet;
   const server = await listenOrSay((request, response) => answer(request, response), config);
-  const services = await startServices({ life, logger, registry, warehouse, redisUrl: stores.redisUrl, settings });
+  const { redisUrl } = stores;
+  const services = await startServices({ life, logger, registry, warehouse, redisUrl, settings, counts });
   life.onStop('http', () => server.close(stopGraceMs));
   const generatedPassword = await createAdministrator(registry, config);
   answer = services;

@@ -1,13 +1,19 @@
 import type { RequestListener } from 'node:http';
+import { type CollectCounts, collectMetrics, createCollectCounts } from '@meridian/ingest/collect-counts';
 import { createIngest } from '@meridian/ingest/create-ingest';
 import { createQueryListener } from '@meridian/query/create-query-listener';
+import { createQueryCounts, type QueryCounts } from '@meridian/query/query-counts';
+import { createFailedJobs } from '@meridian/queue/failed-jobs';
 import { createJobs } from '@meridian/queue/jobs';
 import type { Registry } from '@meridian/registry/registry';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Life } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
+import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { createWorker } from '@meridian/worker/create-worker';
+import { regionMetrics } from '@meridian/worker/region-metrics';
+import { createWorkerCounts, type WorkerCounts, workerMetrics } from '@meridian/worker/worker-counts';
 import type { Redis } from 'ioredis';
 import type { StandaloneConfig } from './config.ts';
 import { orStartError } from './or-start-error.ts';
@@ -19,14 +25,22 @@ export type ServiceParts = {
   warehouse: Warehouse;
   redisUrl: string;
   settings: StandaloneConfig & { APP_SECRET: string };
+  counts: Counts;
 };
+
+/** What each service counts. */
+export type Counts = { collect: CollectCounts; worker: WorkerCounts; query: QueryCounts };
+
+export function createCounts(): Counts {
+  return { collect: createCollectCounts(), worker: createWorkerCounts(), query: createQueryCounts() };
+}
 
 /**
  * Collection, worker and query in this process, each with connections of its own, as they have when they run alone.
  * Returns what answers on the one port: collection first, everything else is the query API's.
  */
 export async function startServices(parts: ServiceParts): Promise<RequestListener> {
-  const { life, logger, registry, warehouse, redisUrl, settings } = parts;
+  const { life, logger, registry, warehouse, redisUrl, settings, counts } = parts;
   const connections: Redis[] = [];
   const connect = (role: 'producer' | 'worker'): Redis => {
     const redis = connectRedis(redisUrl, { role, logger });
@@ -34,16 +48,17 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
     return redis;
   };
   const jobs = createJobs(redisUrl);
+  const failedJobs = createFailedJobs(redisUrl);
   life.onStop('redis', async () => {
     for (const redis of connections) redis.disconnect();
-    await jobs.close();
+    await Promise.all([jobs.close(), failedJobs.close()]);
   });
 
   const eventLog = connect('producer');
   await orStartError('Redis (REDIS_URL) cannot be used', () => eventLog.connect());
   const news = connect('worker');
   const collect = await orStartError('Collection cannot start', () =>
-    createIngest({ redis: eventLog, subscriber: news, registry, config: settings, logger }),
+    createIngest({ redis: eventLog, subscriber: news, registry, config: settings, counts: counts.collect, logger }),
   );
 
   const worker = createWorker({
@@ -55,6 +70,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
     warehouse,
     config: settings,
     logger,
+    counts: counts.worker,
   });
   life.onStop('worker', worker.stop);
   worker.run().catch((err: unknown) => {
@@ -64,6 +80,12 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
 
   const limits = connect('producer');
   await limits.connect();
+  await serveMetricsOf({ life, logger, config: settings }, [
+    ...collectMetrics(counts.collect),
+    ...workerMetrics(counts.worker),
+    ...regionMetrics({ redis: limits, partitions: settings.EVENT_LOG_PARTITIONS, failedJobs }),
+    ...counts.query.metrics(),
+  ]);
   const query = createQueryListener({
     registry,
     warehouse,
@@ -75,8 +97,10 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
       appSecret: settings.APP_SECRET,
       trustedProxies: settings.TRUSTED_PROXIES,
       clientIpHeader: settings.CLIENT_IP_HEADER,
+      logSampleRate: settings.LOG_SAMPLE_RATE,
     },
     logger,
+    counts: counts.query,
     now: () => new Date(),
   });
   return (request, response) => {

@@ -1,4 +1,4 @@
-import { eventLogPartitions, host, logLevel, port, region } from '@meridian/runtime/config';
+import { eventLogPartitions, host, logLevel, metricsPort, port, region } from '@meridian/runtime/config';
 import { z } from 'zod';
 
 /** What the worker needs to know, wherever it runs. */
@@ -18,6 +18,9 @@ export type WorkerSettings = z.infer<typeof WorkerSettings>;
 export const WorkerConfig = WorkerSettings.extend({
   PORT: port.default(3003),
   HOST: host,
+  METRICS_PORT: metricsPort,
+  /** A worker that has stored nothing for so long, while older events wait, is not ready. */
+  STALL_MAX_MS: z.coerce.number().int().min(1_000).default(30_000),
   REDIS_URL: z.url(),
   DATABASE_URL: z.url(),
   CLICKHOUSE_URL: z.url(),

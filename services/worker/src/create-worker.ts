@@ -13,6 +13,7 @@ import { createJobErrorLog } from './job-error-log.ts';
 import { startRemovalSweep } from './removal-sweep.ts';
 import { createWebsiteGate } from './website-gate.ts';
 import { createWebsiteJobs } from './website-jobs.ts';
+import type { WorkerCounts } from './worker-counts.ts';
 import { createWriteBatch } from './write-batch.ts';
 
 export type WorkerDeps = {
@@ -37,6 +38,8 @@ export type WorkerDeps = {
   >;
   config: Readonly<WorkerSettings>;
   logger: Logger;
+  /** What is counted is counted here. */
+  counts: WorkerCounts;
 };
 
 export type Worker = {
@@ -48,7 +51,7 @@ export type Worker = {
 
 /** The worker of one region: brings the event log into the warehouse and does the background jobs. */
 export function createWorker(deps: WorkerDeps): Worker {
-  const { redis, reader, subscriber, redisUrl, registry, warehouse, config, logger } = deps;
+  const { redis, reader, subscriber, redisUrl, registry, warehouse, config, logger, counts } = deps;
   const partitions = config.EVENT_LOG_PARTITIONS;
   const stopping = new AbortController();
   const gate = createWebsiteGate({ registry });
@@ -64,6 +67,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     gate,
     warehouse,
     logger,
+    counts,
     stopSignal: stopping.signal,
   });
   const limits = { eventsMax: config.FLUSH_MAX_ROWS, maxWaitMs: config.FLUSH_MAX_WAIT_MS };

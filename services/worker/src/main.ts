@@ -1,13 +1,18 @@
+import { createFailedJobs } from '@meridian/queue/failed-jobs';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
+import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { WorkerConfig } from './config.ts';
 import { createWorker } from './create-worker.ts';
 import { createProcessRoutes } from './process-routes.ts';
+import { logLagSeconds, regionMetrics } from './region-metrics.ts';
+import { createStallCheck } from './stall-check.ts';
+import { createWorkerCounts, workerMetrics } from './worker-counts.ts';
 
 const httpGraceMs = 1_000;
 const registryPoolMax = 4;
@@ -21,14 +26,28 @@ runProcess({ logger }, async (life) => {
 
   const connect = () => connectRedis(config.REDIS_URL, { role: 'worker', logger });
   const [redis, reader, subscriber] = [connect(), connect(), connect()];
+  /** For what is asked about the log: does not wait for Redis. */
+  const inspector = connectRedis(config.REDIS_URL, { role: 'producer', logger });
+  inspector.connect().catch(() => {});
+  const failedJobs = createFailedJobs(config.REDIS_URL);
   const registry = createRegistry(config.DATABASE_URL, { poolMax: registryPoolMax });
   const warehouse = createWarehouse(config.CLICKHOUSE_URL);
   life.onStop('stores', async () => {
-    for (const connection of [redis, reader, subscriber]) connection.disconnect();
-    await Promise.all([registry.close(), warehouse.close()]);
+    for (const connection of [redis, reader, subscriber, inspector]) connection.disconnect();
+    await Promise.all([registry.close(), warehouse.close(), failedJobs.close()]);
   });
 
-  const checks = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping };
+  const partitions = config.EVENT_LOG_PARTITIONS;
+  const counts = createWorkerCounts();
+  const metrics = [...workerMetrics(counts), ...regionMetrics({ redis: inspector, partitions, failedJobs })];
+  await serveMetricsOf({ life, logger, config }, metrics);
+
+  const storing = createStallCheck({
+    lastEndedAt: () => counts.lastEndedAt,
+    lagSeconds: () => logLagSeconds(inspector, partitions),
+    stallMaxMs: config.STALL_MAX_MS,
+  });
+  const checks = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping, storing };
   const server = await listen(createProcessRoutes(checks), {
     port: config.PORT,
     ...(config.HOST && { host: config.HOST }),
@@ -44,6 +63,7 @@ runProcess({ logger }, async (life) => {
     warehouse,
     config,
     logger,
+    counts,
   });
   life.onStop('worker', worker.stop);
   worker.run().catch((err: unknown) => {

@@ -12,6 +12,7 @@ import { connectRedis } from '@meridian/runtime/redis';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { createWorker, type Worker, type WorkerDeps } from './create-worker.ts';
 import { createTestProxy } from './test-proxy.ts';
+import { createWorkerCounts } from './worker-counts.ts';
 
 export const partitions = 3;
 export const silent = createLogger({ service: 'worker', level: 'silent' });
@@ -70,7 +71,7 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
   }
 
   /** A worker in this process on connections of its own, not yet running. */
-  function newWorker(changes: Partial<Pick<WorkerDeps, 'redis' | 'registry' | 'warehouse'>> = {}): Worker {
+  function newWorker(changes: Partial<Pick<WorkerDeps, 'redis' | 'registry' | 'warehouse' | 'counts'>> = {}): Worker {
     const connect = () => connectRedis(redisDatabase.url, { role: 'worker', logger: silent });
     const connections = { redis: connect(), reader: connect(), subscriber: connect() };
     const warehouse = createWarehouse(proxied.href);
@@ -87,6 +88,7 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
         RECLAIM_IDLE_MS: 1_000,
       },
       logger: silent,
+      counts: createWorkerCounts(),
       ...changes,
     });
     ends.push(async () => {

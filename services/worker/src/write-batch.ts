@@ -12,6 +12,7 @@ import { type BlockStore, storeBlock } from './store-block.ts';
 import { toSessionProperties } from './to-session-properties.ts';
 import { untilStopped } from './until-stopped.ts';
 import type { WebsiteGate } from './website-gate.ts';
+import type { WorkerCounts } from './worker-counts.ts';
 
 /** How long a stop waits for Redis to end a batch that is stored. */
 const commitGraceMs = 3_000;
@@ -21,6 +22,7 @@ export type WriteBatchDeps = {
   gate: Pick<WebsiteGate, 'admit'>;
   warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds'>;
   logger: Logger;
+  counts: WorkerCounts;
   /** The worker stops: waiting ends. What is not stored by then is stored by another worker. */
   stopSignal: AbortSignal;
 };
@@ -31,10 +33,10 @@ export type WriteBatchDeps = {
  * reason of `lost` when it went to another worker.
  */
 export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: AbortSignal) => Promise<void> {
-  const { consumer, gate, logger, stopSignal } = deps;
+  const { consumer, gate, logger, counts, stopSignal } = deps;
   return async (batch, lost) => {
     const startedAt = performance.now();
-    const patiently = createPatience(logger, lost, stopSignal);
+    const patiently = createPatience(deps, lost);
     const admitted = await patiently(() => gate.admit(batch.rows));
     const deadLetters = await storeEvents(deps, batch, admitted, patiently);
     const removed = batch.rows.count - admitted.length;
@@ -48,16 +50,31 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
       mayBeStored: batch.mayBeStored,
       durationMs: Math.round(performance.now() - startedAt),
     };
+    countBatch(counts, batch, { isOurs, removed, letters: deadLetters.length });
     if (!isOurs) logger.warn(outcome, 'batch was stored, and is ended by another worker');
     else if (outcome.deadLetters > 0) logger.error(outcome, 'batch written, with dead letters');
     else logger.debug(outcome, 'batch written');
   };
 }
 
+/** What of the batch is counted here: of one that another worker ends, nothing else than that. */
+function countBatch(
+  counts: WorkerCounts,
+  batch: LogBatch,
+  { isOurs, removed, letters }: { isOurs: boolean; removed: number; letters: number },
+): void {
+  counts.lastEndedAt = performance.now();
+  counts.batches[isOurs ? 'written' : 'lost']++;
+  if (!isOurs) return;
+  counts.stored += batch.rows.count - removed - letters;
+  counts.removed += removed;
+  counts.deadLettered += batch.unreadable.reduce((sum, { eventCount }) => sum + eventCount, letters);
+}
+
 /** Makes an attempt unless the batch is lost, and repeats it while a store is away and the worker does not stop. */
 type Patience = <Value>(attempt: () => Promise<Value>) => Promise<Value>;
 
-function createPatience(logger: Logger, lost: AbortSignal, stopSignal: AbortSignal): Patience {
+function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: AbortSignal): Patience {
   const signal = AbortSignal.any([lost, stopSignal]);
   return (attempt) =>
     retry(
@@ -69,6 +86,7 @@ function createPatience(logger: Logger, lost: AbortSignal, stopSignal: AbortSign
         signal,
         isWorthRetrying: isPassing,
         onRetry: (err, attempts) => {
+          counts.retries++;
           if (attempts % 10 === 1) logger.warn({ err, attempts }, 'batch waits for a store');
         },
       },
@@ -84,7 +102,7 @@ const isRefusal = (error: unknown): boolean => error instanceof WarehouseError &
 
 /** Stores the rows with these numbers, and gives what cannot be stored. */
 async function storeEvents(
-  { warehouse }: WriteBatchDeps,
+  { warehouse, counts }: WriteBatchDeps,
   batch: LogBatch,
   admitted: readonly number[],
   patiently: Patience,
@@ -96,7 +114,13 @@ async function storeEvents(
     letters.set(number, { event: readEventRow(bytes, startOf(number)), reason });
   };
   const eventStore: BlockStore<number> = {
-    insert: (numbers, token) => patiently(() => warehouse.insertEvents(piecesOf(batch.rows, numbers), token)),
+    insert: (numbers, token) =>
+      patiently(async () => {
+        const startedAt = performance.now();
+        await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
+        counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
+        counts.insertRows.observe(numbers.length);
+      }),
     async findMissing(numbers) {
       const keys = numbers.map((number) => ({
         websiteId: websiteIdOf(bytes, startOf(number)),

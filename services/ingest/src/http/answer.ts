@@ -1,9 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, errorBody, type FieldErrors, problemBody, wantsProblem } from '@meridian/contract/errors';
+import type { RouteWatch } from '../route-watch.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 
 /** A request of collection on its way to an answer. */
-export type Exchange = { request: IncomingMessage; response: ServerResponse; requestId: string };
+export type Exchange = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  /** On the clock of `performance.now`. */
+  startedAt: number;
+  watch: RouteWatch;
+};
 
 /** What is read and thrown away of a body that was refused, before the connection is cut. */
 const discardMaxBytes = 16_777_216;
@@ -18,6 +26,7 @@ export function answerJson(exchange: Exchange, body: string): void {
 
 /** An error body (docs/semantics.md "Errors"), as RFC 9457 when the client asks for it. */
 export function answerError(exchange: Exchange, code: ErrorCode, message: string, properties?: FieldErrors): void {
+  exchange.watch.refused(code);
   const body = errorBody(code, message, properties);
   const asProblem = wantsProblem(exchange.request.headers.accept);
   const headers = ['content-type', asProblem ? 'application/problem+json' : 'application/json'];
@@ -30,16 +39,17 @@ export function answerPreflight(exchange: Exchange): void {
   answer(exchange, 204, preflightHeaders(exchange.request.headers), '');
 }
 
-function answer({ request, response, requestId }: Exchange, status: number, headers: string[], body: string): void {
+function answer(exchange: Exchange, status: number, headers: string[], body: string): void {
+  const { request, requestId } = exchange;
   const { origin } = request.headers;
   headers.push('x-request-id', requestId, 'x-content-type-options', 'nosniff');
   if (status !== 204) headers.push('content-length', String(body.length));
   if (origin !== undefined) headers.push(...corsHeaders(origin));
   if (ready.length === 0) setImmediate(sendReady);
-  ready.push({ request, response, status, headers, body });
+  ready.push({ exchange, status, headers, body });
 }
 
-type Answer = Pick<Exchange, 'request' | 'response'> & { status: number; headers: string[]; body: string };
+type Answer = { exchange: Exchange; status: number; headers: string[]; body: string };
 
 let ready: Answer[] = [];
 
@@ -50,9 +60,11 @@ function sendReady(): void {
   for (const each of together) send(each);
 }
 
-function send({ request, response, status, headers, body }: Answer): void {
+function send({ exchange, status, headers, body }: Answer): void {
+  const { request, response } = exchange;
   // Gone already: the client, or the whole process at its end.
   if (response.destroyed || response.headersSent) return;
+  exchange.watch.answered(exchange, status);
   response.writeHead(status, headers);
   if (request.complete) {
     response.end(body, 'latin1');

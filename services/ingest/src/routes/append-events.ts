@@ -1,18 +1,26 @@
 import type { EventLog } from '@meridian/queue/event-log';
 import type { Append, AppendResult } from '@meridian/queue/placement';
+import type { CollectCounts } from '../collect-counts.ts';
 import { answerError, type Exchange } from '../http/answer.ts';
 
 export type Appended = Extract<AppendResult, { ok: true }>;
 
-export type AppendDeps = { eventLog: EventLog; reportOutage: (error: unknown) => void };
+export type AppendDeps = { eventLog: EventLog; counts: CollectCounts; reportOutage: (error: unknown) => void };
 
 /** Puts a request's events into the event log; null when they are not there and the client has been told. */
 export async function appendEvents(deps: AppendDeps, exchange: Exchange, append: Append): Promise<Appended | null> {
+  const { counts } = deps;
+  const startedAt = performance.now();
   try {
     const result = await deps.eventLog.append(append);
-    if (result.ok) return result;
+    counts.appendSeconds.observe((performance.now() - startedAt) / 1_000);
+    if (result.ok) {
+      if (result.replayOf === undefined) counts.accepted += append.placements.length;
+      return result;
+    }
     answerError(exchange, result.reason, 'Idempotency-Key: was used with another body');
   } catch (error) {
+    counts.appendsFailed++;
     deps.reportOutage(error);
     answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
   }

@@ -4,6 +4,7 @@ import { readUuid } from '@meridian/queue/uuid-bytes';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
 import type { CollectOutcome } from '../collect.ts';
+import { countDecision } from '../collect-counts.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { appendEvents } from './append-events.ts';
@@ -12,7 +13,7 @@ import type { RouteDeps } from './send.ts';
 
 /** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
-  const { readBody, collect, senderOf, tokens } = deps;
+  const { readBody, collect, senderOf, tokens, counts } = deps;
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes));
     if (!json) return;
@@ -25,7 +26,10 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     const outcomes = await settled(elements.map((element) => collect(element, sender, json.hasEscapes)));
     const draft = toBatchDraft(outcomes, sender.nowMs);
     const placements: Placement[] = [];
-    for (const outcome of outcomes) if (outcome.kind === 'accepted') placements.push(outcome.placement);
+    for (const outcome of outcomes) {
+      countDecision(counts, outcome);
+      if (outcome.kind === 'accepted') placements.push(outcome.placement);
+    }
 
     const { idempotencyKey: key, body } = json;
     if (placements.length === 0 && key === undefined) {

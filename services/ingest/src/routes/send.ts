@@ -4,6 +4,7 @@ import { readUuid } from '@meridian/queue/uuid-bytes';
 import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import type { Collect, Sender } from '../collect.ts';
+import { countDecision } from '../collect-counts.ts';
 import { answerError, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
 import { toIdempotency } from '../idempotency.ts';
@@ -20,13 +21,14 @@ export type RouteDeps = AppendDeps & {
 
 /** POST /send: one event. */
 export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
-  const { readBody, collect, senderOf, tokens } = deps;
+  const { readBody, collect, senderOf, tokens, counts } = deps;
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes));
     if (!json) return;
     const sender = senderOf(exchange.request);
     const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
+    countDecision(counts, outcome);
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
 

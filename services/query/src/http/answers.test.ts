@@ -1,10 +1,12 @@
 import { RegistryError } from '@meridian/registry/registry-error';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { createLogger } from '@meridian/runtime/logger';
+import { createMetricsText } from '@meridian/runtime/metrics';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createQueryCounts } from '../query-counts.ts';
 import type { QueryEnv } from '../query-env.ts';
 import { answerError } from './answer-error.ts';
 import { answerHeaders } from './answer-headers.ts';
@@ -19,10 +21,10 @@ const Query = z.object({ page: z.string().regex(/^\d+$/, 'must be a whole number
 let thrown: unknown = new Error('nobody foresaw this');
 
 /** The shell of the API around routes that only throw, read and answer. */
-function createShell() {
+function createShell(counts = createQueryCounts()) {
   const logger = createLogger({ service: 'query', level: 'silent' });
   const app = new Hono<QueryEnv>();
-  app.use(requestLog(logger), requestId(), answerHeaders('us'));
+  app.use(requestLog({ logger, counts, logSampleRate: 0 }), requestId(), answerHeaders('us'));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
   return app
@@ -184,4 +186,28 @@ test('of a repeated parameter the last value counts, an empty one is none, a fau
       },
     },
   ]);
+});
+
+test('requests are counted by the pattern of their route, never by their path', async () => {
+  const counts = createQueryCounts();
+  const shell = createShell(counts);
+  thrown = new ApiError('rate-limited', 'Too many');
+  for (const path of ['/thing/1', '/thing/2', '/thing/3?page=x', '/throws', '/nobody@example.com', '/thing/1/more'])
+    await shell.request(path);
+  await shell.request('/thing/4', { method: 'POST', body: '{' });
+  await shell.request('/thing/5', { method: 'PUT' });
+  const lines = (await createMetricsText(counts.metrics()).read()).split('\n');
+  expect(lines.filter((line) => line.startsWith('meridian_query_request_duration_seconds_count'))).toEqual(
+    [
+      ['GET', '/thing/:id', 200, 2],
+      ['GET', '/thing/:id', 400, 1],
+      ['GET', '/throws', 429, 1],
+      ['unmatched', 'unmatched', 404, 2],
+      ['POST', '/thing/:id', 400, 1],
+      ['unmatched', 'unmatched', 405, 1],
+    ].map(
+      ([method, route, status, count]) =>
+        `meridian_query_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"} ${count}`,
+    ),
+  );
 });

@@ -5,6 +5,7 @@ import { connectRedis } from '@meridian/runtime/redis';
 import { Hono } from 'hono';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createQueryCounts } from '../query-counts.ts';
 import type { Caller, QueryEnv } from '../query-env.ts';
 import { answerError } from './answer-error.ts';
 import { rateLimit } from './rate-limit.ts';
@@ -24,7 +25,7 @@ afterAll(async () => {
 });
 
 /** One process of the API; a request says in `key` by which API key it comes, or by a session without. */
-function createProcess(connection: Redis) {
+function createProcess(connection: Redis, counts = createQueryCounts()) {
   const app = new Hono<QueryEnv>();
   app.onError(answerError());
   return app
@@ -43,7 +44,7 @@ function createProcess(connection: Redis) {
       });
       await next();
     })
-    .get('/', rateLimit({ redis: connection, logger }), (c) => c.json({ ok: true }));
+    .get('/', rateLimit({ redis: connection, logger, counts }), (c) => c.json({ ok: true }));
 }
 const ask = async (keyId: string, process = createProcess(redis)) => {
   const { status, headers } = await process.request(`/?key=${keyId}`);
@@ -73,7 +74,7 @@ test('of 100 parallel requests to two processes exactly 50 pass', async () => {
   other.disconnect();
 });
 
-test('every answer tells the limit, what remains and when the window ends; the 51st when to come again', async () => {
+test('every answer tells the limit, what remains and when the window ends; the 51st when to come again, and is counted', async () => {
   const keyId = randomUUID();
   expect(await ask(keyId)).toEqual({
     status: 200,
@@ -84,7 +85,9 @@ test('every answer tells the limit, what remains and when the window ends; the 5
   });
   await burst(keyId, 48);
   expect(await ask(keyId)).toMatchObject({ status: 200, remaining: 0 });
-  const refused = await ask(keyId);
+  const counts = createQueryCounts();
+  const refused = await ask(keyId, createProcess(redis, counts));
+  expect(counts).toMatchObject({ rateLimited: 1, rateLimitSkipped: 0 });
   expect(refused).toMatchObject({ status: 429, limit: 50, remaining: 0 });
   expect(refused.retryAfterSeconds).toBeGreaterThanOrEqual(1);
   expect(refused.retryAfterSeconds).toBeLessThanOrEqual(15);
@@ -112,13 +115,15 @@ test('keys are counted apart, sessions not at all', async () => {
   expect((await ask('')).limit).toBeNaN();
 });
 
-test('without Redis requests are served, uncounted', async () => {
+test('without Redis requests are served, uncounted by the limit and counted as such', async () => {
   const nowhere = new Redis('redis://127.0.0.1:1', {
     lazyConnect: true,
     enableOfflineQueue: false,
     retryStrategy: null,
   });
   nowhere.on('error', () => {});
-  expect(await burst(randomUUID(), 60, createProcess(nowhere))).toBe(60);
+  const counts = createQueryCounts();
+  expect(await burst(randomUUID(), 60, createProcess(nowhere, counts))).toBe(60);
+  expect(counts).toMatchObject({ rateLimited: 0, rateLimitSkipped: 60 });
   nowhere.disconnect();
 });

@@ -17,12 +17,14 @@ if used == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('
 return { 1, ARGV[1] - used - 1, redis.call('PTTL', KEYS[1]) }`;
 
 /** 50 requests per API key in 15 s, whatever process, address or prefix they come by (docs/semantics.md "Rate limit"). */
-export function rateLimit({ redis, logger }: Pick<QueryDeps, 'redis' | 'logger'>): MiddlewareHandler<QueryEnv> {
+export function rateLimit(deps: Pick<QueryDeps, 'redis' | 'logger' | 'counts'>): MiddlewareHandler<QueryEnv> {
+  const { redis, logger, counts } = deps;
   return async (c, next) => {
     const { credential } = c.get('caller');
     if (credential.kind !== 'api-key') return next();
     const window = await take(redis, credential.keyId).catch((error: unknown) => {
       // Served all the same: an outage of the counter must not be one of the API.
+      counts.rateLimitSkipped++;
       logger.warn({ err: error, keyId: credential.keyId }, 'rate limit not counted');
       return null;
     });
@@ -32,6 +34,7 @@ export function rateLimit({ redis, logger }: Pick<QueryDeps, 'redis' | 'logger'>
     c.header('ratelimit-remaining', String(window.remaining));
     c.header('ratelimit-reset', resetSeconds);
     if (window.allowed) return next();
+    counts.rateLimited++;
     throw new ApiError('rate-limited', `At most ${limit} requests in ${windowMs / 1_000} seconds.`, {
       headers: { 'retry-after': resetSeconds },
     });

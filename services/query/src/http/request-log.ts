@@ -1,22 +1,45 @@
 import type { Logger } from '@meridian/runtime/logger';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import type { QueryCounts } from '../query-counts.ts';
 import type { QueryEnv } from '../query-env.ts';
 
 const slowMs = 1_000;
 
-/** One wide line per request. Faults of ours and slow requests always show; the rest is on level debug. */
-export function requestLog(logger: Logger): MiddlewareHandler<QueryEnv> {
+/**
+ * Counts every request, and writes one wide line of it: at level error when the fault is ours, at info when it was slow or belongs to
+ * the share that `logSampleRate` takes, else at debug. What meets no route is told without its path, which may hold anything.
+ */
+export function requestLog(deps: {
+  logger: Logger;
+  counts: Pick<QueryCounts, 'request'>;
+  logSampleRate: number;
+}): MiddlewareHandler<QueryEnv> {
+  const { logger, counts, logSampleRate } = deps;
   return async (c, next) => {
     const startedAtMs = performance.now();
     c.set('logFields', {});
     await next();
-    const durationMs = Math.round(performance.now() - startedAtMs);
+    const elapsedMs = performance.now() - startedAtMs;
+    const { status } = c.res;
+    const { method, route } = routeOf(c);
+    counts.request({ method, route, status: String(status) }, elapsedMs / 1_000);
+
     const { aborted } = c.req.raw.signal; // nobody waits for the answer any more, so no failure of it matters
-    const isFailure = c.res.status >= 500 && !aborted;
-    const level = isFailure ? 'error' : durationMs >= slowMs ? 'info' : 'debug';
+    const isShown = elapsedMs >= slowMs || Math.random() < logSampleRate;
+    const level = status >= 500 && !aborted ? 'error' : isShown ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
-    const { method, path } = c.req;
     const requestId = c.get('requestId');
-    logger[level]({ requestId, method, path, status: c.res.status, durationMs, ...c.get('logFields') }, 'request');
+    const path = route === unmatched ? undefined : c.req.path;
+    const durationMs = Math.round(elapsedMs);
+    logger[level]({ requestId, method, route, path, status, durationMs, ...c.get('logFields') }, 'request');
   };
+}
+
+const unmatched = 'unmatched';
+
+/** Method and pattern of the route that the request met. Middlewares are registered for ALL methods, routes for one. */
+function routeOf(c: Context<QueryEnv>): { method: string; route: string } {
+  const found = matchedRoutes(c).find(({ method }) => method !== 'ALL');
+  return found ? { method: found.method, route: found.path } : { method: unmatched, route: unmatched };
 }

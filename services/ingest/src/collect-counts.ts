@@ -1,0 +1,74 @@
+import { type ErrorCode, errorStatus } from '@meridian/contract/errors';
+import {
+  type Buckets,
+  counter,
+  counters,
+  createBuckets,
+  durationBounds,
+  histogram,
+  type Metric,
+} from '@meridian/runtime/metrics';
+import { type CollectOutcome, type DropReason, dropReasons } from './collect.ts';
+
+export const countedRoutes = ['send', 'batch', 'preflight'] as const;
+export type CountedRoute = (typeof countedRoutes)[number];
+
+export const statusClasses = ['2xx', '4xx', '5xx'] as const;
+
+/** What a collector counts. Plain numbers, because some of it is counted for every event. */
+export type CollectCounts = {
+  /** Events that are in the log. */
+  accepted: number;
+  ignored: Record<DropReason, number>;
+  rejected: Record<ErrorCode, number>;
+  /** Requests whose answer is an error. */
+  refused: Record<ErrorCode, number>;
+  /** Requests whose events did not come into the log. */
+  appendsFailed: number;
+  appendSeconds: Buckets;
+  requestSeconds: Record<CountedRoute, Record<(typeof statusClasses)[number], Buckets>>;
+};
+
+export function createCollectCounts(): CollectCounts {
+  const errorCodes = Object.keys(errorStatus) as ErrorCode[];
+  const buckets = () => createBuckets(durationBounds);
+  return {
+    accepted: 0,
+    ignored: each(dropReasons, () => 0),
+    rejected: each(errorCodes, () => 0),
+    refused: each(errorCodes, () => 0),
+    appendsFailed: 0,
+    appendSeconds: buckets(),
+    requestSeconds: each(countedRoutes, () => each(statusClasses, buckets)),
+  };
+}
+
+/** Counts what was decided about one event; whether an accepted one came into the log is not decided yet. */
+export function countDecision(counts: CollectCounts, outcome: CollectOutcome): void {
+  if (outcome.kind === 'dropped') counts.ignored[outcome.reason]++;
+  else if (outcome.kind === 'rejected') counts.rejected[outcome.code]++;
+}
+
+export function collectMetrics(counts: CollectCounts): Metric[] {
+  return [
+    counter('meridian_events_accepted_total', 'Events that are in the event log.', () => counts.accepted),
+    counters('meridian_events_ignored_total', 'Events left out on purpose.', 'reason', counts.ignored),
+    counters('meridian_events_rejected_total', 'Events refused one by one.', 'code', counts.rejected),
+    counters('meridian_collect_requests_refused_total', 'Requests answered with an error.', 'code', counts.refused),
+    counter('meridian_event_log_appends_failed_total', 'Requests whose events the log did not take.', () => {
+      return counts.appendsFailed;
+    }),
+    histogram('meridian_event_log_append_duration_seconds', 'From decision to confirmation by the log.', () => [
+      [{}, counts.appendSeconds],
+    ]),
+    histogram('meridian_collect_request_duration_seconds', 'From a request’s head to its answer.', () =>
+      countedRoutes.flatMap((route) =>
+        statusClasses.map((status) => [{ route, status }, counts.requestSeconds[route][status]] as const),
+      ),
+    ),
+  ];
+}
+
+function each<Key extends string, Value>(keys: readonly Key[], make: () => Value): Record<Key, Value> {
+  return Object.fromEntries(keys.map((key) => [key, make()])) as Record<Key, Value>;
+}

@@ -1,0 +1,58 @@
+import {
+  type Buckets,
+  counter,
+  createBuckets,
+  durationBounds,
+  histogram,
+  type Metric,
+} from '@meridian/runtime/metrics';
+import { type WarehouseErrorKind, warehouseErrorKinds } from '@meridian/warehouse/warehouse-error';
+
+/** `route`: as it is registered, such as `/api/websites/:websiteId/stats`, never a path. */
+type RequestLabels = { method: string; route: string; status: string };
+
+export type QueryCounts = {
+  request(labels: RequestLabels, seconds: number): void;
+  /** One query of ClickHouse. */
+  question(seconds: number, outcome: 'ok' | WarehouseErrorKind): void;
+  /** Requests that were refused because their key had used its window up. */
+  rateLimited: number;
+  /** Requests that were served without being counted, because the counter was away. */
+  rateLimitSkipped: number;
+  metrics(): Metric[];
+};
+
+/** What a query process counts. */
+export function createQueryCounts(): QueryCounts {
+  const requests = new Map<string, [RequestLabels, Buckets]>();
+  const questions = (['ok', ...warehouseErrorKinds] as const).map((outcome) => [outcome, newBuckets()] as const);
+  const bucketsOf = new Map<string, Buckets>(questions);
+  const counts: QueryCounts = {
+    request(labels, seconds) {
+      const key = `${labels.method} ${labels.route} ${labels.status}`;
+      const [, buckets] = requests.get(key) ?? [];
+      if (buckets) return buckets.observe(seconds);
+      const first = newBuckets();
+      first.observe(seconds);
+      requests.set(key, [labels, first]);
+    },
+    question: (seconds, outcome) => bucketsOf.get(outcome)?.observe(seconds),
+    rateLimited: 0,
+    rateLimitSkipped: 0,
+    metrics: () => [
+      histogram('meridian_query_request_duration_seconds', 'From a request’s head to its answer.', () =>
+        requests.values(),
+      ),
+      histogram('meridian_clickhouse_query_duration_seconds', 'Queries of ClickHouse for statistics.', () =>
+        questions.map(([outcome, buckets]) => [{ outcome }, buckets] as const),
+      ),
+      counter('meridian_rate_limited_total', 'Requests refused because a key sent too many.', () => counts.rateLimited),
+      counter('meridian_rate_limit_skipped_total', 'Requests served uncounted, because Redis was away.', () => {
+        return counts.rateLimitSkipped;
+      }),
+    ],
+  };
+  return counts;
+}
+
+const newBuckets = (): Buckets => createBuckets(durationBounds);

@@ -1,0 +1,19 @@
+import type { ReadinessCheck } from '@meridian/runtime/health';
+
+/**
+ * A worker is not ready when it has ended no batch for `stallMaxMs` although an event has waited for longer. A worker that works off a
+ * long log is ready, and so is one that has nothing to do because others are faster.
+ */
+export function createStallCheck(deps: {
+  lastEndedAt: () => number;
+  lagSeconds: () => Promise<number>;
+  stallMaxMs: number;
+  /** The clock of `lastEndedAt`. */
+  now?: () => number;
+}): ReadinessCheck {
+  const { lastEndedAt, lagSeconds, stallMaxMs, now = () => performance.now() } = deps;
+  return async () => {
+    if (now() - lastEndedAt() <= stallMaxMs) return;
+    if ((await lagSeconds()) * 1_000 > stallMaxMs) throw new Error('Events wait, and none is stored');
+  };
+}
