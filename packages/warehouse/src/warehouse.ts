@@ -13,7 +13,9 @@ import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { setRetention } from './retention.ts';
+import { findRollupDrift } from './rollup-drift.ts';
 import { createRunQuery, type OnQuery } from './run-query.ts';
+import { readClickHouseState } from './server-state.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
@@ -45,6 +47,9 @@ export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQu
     getExpandedMetrics: (question: Question, options: MetricOptions) => getExpandedMetrics(run, question, options),
     purgeWebsite: (websiteId: string) => purgeWebsite(client, websiteId),
     purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
+    /** What server it is and whether its schema is this version's. */
+    readState: () => readClickHouseState(address),
+    findRollupDrift: (now: Date, websites: number) => findRollupDrift(client, now, websites),
     /** Resolves when ClickHouse answers. */
     async ping(): Promise<void> {
       const answer = await client.ping();

@@ -1,0 +1,45 @@
+import { createClient } from '@clickhouse/client';
+import type { ClickHouseAddress } from './clickhouse-url.ts';
+import { clientOptions } from './client.ts';
+import { migrationNames } from './migrate.ts';
+import { toReadError } from './warehouse-error.ts';
+
+export type ClickHouseState = {
+  /** Such as 26.7.1.1 */
+  version: string;
+  /** Migrations of this version that the database has not seen, by name. */
+  missingMigrations: string[];
+  /** Whether what is inserted is on the disk before the insert is acknowledged. */
+  syncsInserts: boolean;
+};
+
+/** Asks the server; the database need not be there. */
+export async function readClickHouseState(address: ClickHouseAddress): Promise<ClickHouseState> {
+  const client = createClient(clientOptions({ ...address, database: 'default' }));
+  const ask = async <Row>(query: string): Promise<Row[]> => {
+    const answer = await client.query({ query, query_params: { database: address.database }, format: 'JSONEachRow' });
+    return answer.json<Row>();
+  };
+  try {
+    const [server] = await ask<{ version: string }>('SELECT version() AS version');
+    const [table] = await ask(
+      `SELECT name FROM system.tables WHERE database = {database:String} AND name = 'schema_migrations'`,
+    );
+    const applied = table
+      ? await ask<{ name: string }>('SELECT name FROM {database:Identifier}.schema_migrations')
+      : [];
+    const syncing = await ask(
+      `SELECT name FROM system.merge_tree_settings WHERE name = 'fsync_after_insert' AND value = '1'`,
+    );
+    const names = new Set(applied.map((row) => row.name));
+    return {
+      version: server?.version ?? '',
+      missingMigrations: (await migrationNames()).filter((name) => !names.has(name)),
+      syncsInserts: syncing.length > 0,
+    };
+  } catch (error) {
+    throw toReadError(error);
+  } finally {
+    await client.close();
+  }
+}
