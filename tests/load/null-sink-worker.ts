@@ -14,6 +14,7 @@ const nullSink: WorkerDeps['warehouse'] = {
   insertEvents: async () => {},
   insertSessionProperties: async () => {},
   findStoredEventIds: async () => new Set(),
+  findRecentSessions: async () => [],
   purgeWebsite: async () => {},
   purgeCollectedBefore: async () => {},
 };

@@ -1,7 +1,8 @@
-import type { EventRow } from '@meridian/warehouse/event-row';
+import { type EventRow, sessionIdOf, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
 import { entryEventsMax } from './entry-rows.ts';
+import type { EventRows } from './event-rows.ts';
 import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
 import {
   consumerGroup,
@@ -13,6 +14,7 @@ import {
   restartKey,
 } from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
+import { forgetVisits } from './visit-state.ts';
 
 /** Keeps the scripts over a batch short: they walk over its entries. */
 const entriesMax = 5_000;
@@ -186,6 +188,15 @@ export function createLogConsumer({
       const keys = [...batchKeys, ...deadLetters, eventCountsKey];
       const head = [consumerGroup, consumer, JSON.stringify(batch.entryIds), batch.token];
       return (await commitBatch(keys, [...head, ...counts, ...args])) === 1;
+    },
+
+    /** Before a commit: the visits of events that are not stored because their website is gone or was reset are remembered no longer. */
+    forgetVisits({ bytes, starts }: EventRows, numbers: readonly number[]): Promise<void> {
+      const sessions = numbers.map((number) => {
+        const start = starts[number] ?? 0;
+        return { websiteId: websiteIdOf(bytes, start), sessionId: sessionIdOf(bytes, start) };
+      });
+      return forgetVisits(redis, partitions, sessions);
     },
 
     /** After the last batch: leaves no idle consumer behind. */

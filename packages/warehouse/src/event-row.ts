@@ -184,7 +184,7 @@ export function readEventRow(bytes: Buffer, start: number): EventRow {
   const row: Record<string, string | number | null> = {
     eventId: eventIdOf(bytes, start),
     websiteId: websiteIdOf(bytes, start),
-    sessionId: readUuid(bytes, start + place.sessionId),
+    sessionId: sessionIdOf(bytes, start),
     visitId: readUuid(bytes, start + place.visitId),
     createdAtMs: createdAtMsOf(bytes, start),
     eventType: eventTypeOf(bytes, start),
@@ -221,6 +221,8 @@ export function setVisitId(bytes: Buffer, start: number, visitIds: Buffer, from:
 export const websiteIdOf = (bytes: Buffer, start: number): string => readUuid(bytes, start + place.websiteId);
 
 export const eventIdOf = (bytes: Buffer, start: number): string => readUuid(bytes, start + place.eventId);
+
+export const sessionIdOf = (bytes: Buffer, start: number): string => readUuid(bytes, start + place.sessionId);
 
 export const createdAtMsOf = (bytes: Buffer, start: number): number => readInteger(bytes, start + place.createdAt);
 

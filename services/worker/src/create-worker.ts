@@ -34,7 +34,12 @@ export type WorkerDeps = {
   >;
   warehouse: Pick<
     Warehouse,
-    'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'purgeWebsite' | 'purgeCollectedBefore'
+    | 'insertEvents'
+    | 'insertSessionProperties'
+    | 'findStoredEventIds'
+    | 'findRecentSessions'
+    | 'purgeWebsite'
+    | 'purgeCollectedBefore'
   >;
   config: Readonly<WorkerSettings>;
   logger: Logger;

@@ -58,6 +58,19 @@ test('a website deleted with a thousand events in flight leaves no row anywhere;
   await expect.poll(() => fixture.entriesLeft(), until).toBe(0);
   expect(await rowsEverywhere(website)).toBe(0);
   expect(await fixture.storedIds(neighbour)).toHaveLength(20);
+  // Every event had a session of its own: what is left are the neighbour's visits.
+  expect(await fixture.redis.keys('visits:*')).toHaveLength(20);
+});
+
+test('dead letters of a deleted website go with it', async () => {
+  const website = await fixture.newWebsite();
+  await fixture.ask("ALTER TABLE {db}.events ADD CONSTRAINT odd CHECK tag != 'odd'");
+  void fixture.newWorker().run();
+  await fixture.append({ websiteId: website, tag: 'odd' });
+  await expect.poll(() => fixture.deadLetters(), until).toHaveLength(1);
+  await deleteAndOrder(website);
+  await untilPurged(website);
+  expect(await fixture.deadLetters()).toEqual([]);
 });
 
 test('a batch that was judged before the deletion and is stored long after it is removed, too', async () => {

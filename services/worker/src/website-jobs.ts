@@ -1,21 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createDeadLetters } from '@meridian/queue/dead-letters';
+import { forgetIdempotencyRecords } from '@meridian/queue/idempotency-records';
 import type { JobHandlers } from '@meridian/queue/jobs';
 import { getLogMark, isConsumedUpTo } from '@meridian/queue/log-marks';
+import { forgetVisits } from '@meridian/queue/visit-state';
 import type { Registry } from '@meridian/registry/registry';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
 import { routeLifeMs } from './website-gate.ts';
 
 const pauseMs = 250;
+/** Longer than Redis keeps the visits of a session after its last event. */
+const visitsLifeMs = 2 * 3_600_000;
 
 export type WebsiteJobsDeps = {
   registry: Pick<Registry, 'findWebsiteRoute' | 'markWebsitePurged' | 'markWebsiteReset'>;
-  warehouse: Pick<Warehouse, 'purgeWebsite' | 'purgeCollectedBefore'>;
+  warehouse: Pick<Warehouse, 'findRecentSessions' | 'purgeWebsite' | 'purgeCollectedBefore'>;
   redis: Redis;
   partitions: number;
 };
 
-/** What is removed from the warehouse after the registry has changed. No answer counts it meanwhile. */
+/** What is removed from the warehouse and from Redis after the registry has changed. No answer counts it meanwhile. */
 export function createWebsiteJobs({ registry, warehouse, redis, partitions }: WebsiteJobsDeps): JobHandlers {
   /**
    * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after a removal.
@@ -28,12 +33,25 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
     while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
   }
 
+  /** Before the rows go: they tell which sessions had visits. */
+  async function forgetInRedis(websiteId: string): Promise<void> {
+    const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(Date.now() - visitsLifeMs));
+    await forgetVisits(
+      redis,
+      partitions,
+      sessionIds.map((sessionId) => ({ websiteId, sessionId })),
+    );
+    await forgetIdempotencyRecords(redis, websiteId);
+    await createDeadLetters({ redis, partitions }).removeWebsite(websiteId);
+  }
+
   return {
     async purgeWebsite(websiteId, signal) {
       const route = await registry.findWebsiteRoute(websiteId);
       // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not either.
       if (route && !route.deleted) throw new Error('The website to purge is not deleted');
       await untilNothingIsOnItsWay(signal);
+      await forgetInRedis(websiteId);
       await warehouse.purgeWebsite(websiteId);
       await registry.markWebsitePurged(websiteId);
     },
