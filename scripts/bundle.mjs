@@ -1,10 +1,11 @@
-// Bundles the service in the current folder: `dist` is all that its image needs. Run by `npm run build`.
+// Bundles the service in the current folder into `dist`, or into the folder that is given: all that its image needs. Run by `npm run build`.
 //
 //   dist/bin/main.js        and, where it has one, migrate.js with the migrations in dist/*-migrations
 //   dist/package.json       the few packages that cannot be in a bundle; `npm install --omit=dev` in dist brings them
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
+const [outdir = 'dist'] = process.argv.slice(2);
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 const { name, version, dependencies } = readJson('package.json');
 
@@ -13,11 +14,11 @@ const native = ['@node-rs/argon2', 'lz4-napi'];
 const dataFiles = Object.keys(dependencies).filter((name) => name.startsWith('@ip-location-db/'));
 const entryPoints = ['src/main.ts', 'src/migrate.ts'].filter((file) => existsSync(file));
 
-rmSync('dist', { recursive: true, force: true });
+rmSync(outdir, { recursive: true, force: true });
 const { metafile } = await build({
   metafile: true,
   entryPoints,
-  outdir: 'dist/bin',
+  outdir: `${outdir}/bin`,
   bundle: true,
   platform: 'node',
   target: 'node20',
@@ -33,7 +34,7 @@ const { metafile } = await build({
 // The code finds its migrations one folder above itself: packages/x/src there, dist/bin here.
 if (entryPoints.includes('src/migrate.ts')) {
   for (const folder of ['registry/postgres-migrations', 'warehouse/clickhouse-migrations'])
-    cpSync(`../../packages/${folder}`, `dist/${folder.split('/')[1]}`, { recursive: true });
+    cpSync(`../../packages/${folder}`, `${outdir}/${folder.split('/')[1]}`, { recursive: true });
 }
 
 const catalog = readFileSync('../../pnpm-workspace.yaml', 'utf8');
@@ -42,4 +43,4 @@ const imported = Object.values(metafile.inputs).flatMap(({ imports }) => imports
 const unbundled = [...dataFiles, ...native.filter((name) => imported.includes(name))];
 const versions = unbundled.map((name) => [name, versionOf(name)]);
 const manifest = { name, version, private: true, type: 'module', dependencies: Object.fromEntries(versions) };
-writeFileSync('dist/package.json', `${JSON.stringify(manifest, null, 2)}\n`);
+writeFileSync(`${outdir}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);

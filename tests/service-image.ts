@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from './processes.ts';
@@ -10,8 +10,7 @@ import { root } from './processes.ts';
  */
 export async function makeServiceImage(service: string, image: string): Promise<void> {
   const folder = join(root, 'services', service);
-  await promisify(execFile)(process.execPath, ['../../scripts/bundle.mjs'], { cwd: folder });
-  cpSync(join(folder, 'dist'), image, { recursive: true });
+  await promisify(execFile)(process.execPath, ['../../scripts/bundle.mjs', image], { cwd: folder });
   const { dependencies } = JSON.parse(readFileSync(join(image, 'package.json'), 'utf8'));
   for (const name of Object.keys(dependencies)) {
     const installed = [folder, root].map((at) => join(at, 'node_modules', name)).find(existsSync);

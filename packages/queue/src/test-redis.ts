@@ -36,7 +36,8 @@ export async function connectWorker(url: string): Promise<Redis> {
 export type OwnRedis = {
   url: string;
   signal(signal: NodeJS.Signals): void;
-  kill(): Promise<void>;
+  /** By SIGKILL unless another signal is given; resolves when it has ended. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
   /** While it is not running: loses the last bytes of what it wrote, as a host does whose power fails. */
   loseTail(bytes: number): Promise<void>;
@@ -46,8 +47,9 @@ export type OwnRedis = {
 /**
  * Writes every answered command to disk first, as ours is set up. Trap: with `everysec` Redis keeps what it has answered in memory for
  * up to two seconds while the disk is slow, and a kill loses it.
+ * `changes`: other settings of redis.conf than that, also for its next starts.
  */
-export async function startOwnRedis(): Promise<OwnRedis> {
+export async function startOwnRedis(changes: Record<string, string> = {}): Promise<OwnRedis> {
   const executable = await resolveRedisExecutable(() => {});
   const directory = await mkdtemp(join(tmpdir(), 'meridian-redis-'));
   const port = await choosePort(undefined);
@@ -58,6 +60,7 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     appendonly: 'yes',
     appendfsync: 'always',
     save: '',
+    ...changes,
   };
   let server: ChildProcess;
 
@@ -72,10 +75,10 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     await redis.ping();
     redis.disconnect();
   }
-  async function kill(): Promise<void> {
+  async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, 'exit');
-    server.kill('SIGKILL');
+    server.kill(signal);
     await exited;
   }
 

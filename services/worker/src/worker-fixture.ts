@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { PendingEvent } from '@meridian/queue/collected-event';
 import { createEventLog } from '@meridian/queue/event-log';
@@ -11,7 +12,6 @@ import { createLogger } from '@meridian/runtime/logger';
 import { connectRedis } from '@meridian/runtime/redis';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { createWorker, type Worker, type WorkerDeps } from './create-worker.ts';
-import { createTestProxy } from './test-proxy.ts';
 import { createWorkerCounts } from './worker-counts.ts';
 
 export const partitions = 3;

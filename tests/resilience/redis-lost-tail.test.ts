@@ -1,0 +1,35 @@
+import { startOwnRedis } from '@meridian/queue/test-redis';
+import { expect, test } from 'vitest';
+import { startSystem } from './system.ts';
+import { underLoad, untilAccepted } from './under-load.ts';
+
+test.each(['always', 'everysec'])(
+  'Redis with appendfsync %s loses the end of its file when its host fails: only events of that end are lost, none is stored twice',
+  async (appendfsync) => {
+    const redis = await startOwnRedis({ appendfsync });
+    const system = await startSystem({ redisUrl: redis.url });
+    /** Numbers below each were sent before a failure and not long before it. */
+    const ends: { from: number; to: number }[] = [];
+    try {
+      const { load, report } = await underLoad(system, async (running) => {
+        for (const bytes of [100, 1_000, 10_000, 30_000]) {
+          await untilAccepted(running, 600);
+          const sure = Math.max(...running.accepted);
+          await untilAccepted(running, 200);
+          await redis.kill();
+          await redis.loseTail(bytes);
+          ends.push({ from: sure - 600, to: Math.max(...running.accepted) });
+          await redis.start();
+        }
+      });
+      expect(report.doubled).toEqual([]);
+      expect(report.storedOfRefused.length).toBeLessThanOrEqual(load.refused.size);
+      const inAnEnd = (n: number) => ends.some(({ from, to }) => n >= from && n <= to);
+      expect(report.lost.filter((n) => !inAnEnd(n))).toEqual([]);
+    } finally {
+      await system.stop();
+      await redis.remove();
+    }
+  },
+  120_000,
+);
