@@ -56,6 +56,12 @@ test('a query that reads or holds too much is an error of kind "limit", never a 
     await expect(run(query(sql), context, Row)).rejects.toMatchObject({ kind: 'limit' });
 });
 
+test('a ClickHouse that says nothing is an error of kind "timeout", and its query ends', async () => {
+  const slow = query('SELECT sum(sleepEachRow(1)) AS n FROM numbers(60) SETTINGS max_block_size = 1');
+  await expect(createRunQuery(client, () => {}, 200)(slow, context, Row)).rejects.toMatchObject({ kind: 'timeout' });
+  await vi.waitFor(async () => expect(await running()).toEqual([]), 10_000);
+});
+
 test('reads cannot write', async () => {
   await expect(run(query('CREATE TABLE t (a UInt8) ENGINE = Memory'), context, Row)).rejects.toThrow();
 });

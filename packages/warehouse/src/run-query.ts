@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { z } from 'zod';
 import type { Query } from './query.ts';
 import type { Timing } from './question.ts';
-import { toReadError, type WarehouseErrorKind } from './warehouse-error.ts';
+import { toReadError, WarehouseError, type WarehouseErrorKind } from './warehouse-error.ts';
 
 /** On whose behalf a query runs. */
 export type QueryContext = { websiteId: string; route: string; signal?: AbortSignal | undefined };
@@ -33,8 +33,17 @@ const readSettings = {
   output_format_json_quote_64bit_integers: 0,
 } as const;
 
-export function createRunQuery(client: ClickHouseClient, onQuery: OnQuery = () => {}): RunQuery {
+/** A little more than ClickHouse itself may take: one that says nothing by then is stuck. */
+const answerMaxMs = 16_000;
+
+/** `silenceMaxMs`: how long an answer is waited for. */
+export function createRunQuery(
+  client: ClickHouseClient,
+  onQuery: OnQuery = () => {},
+  silenceMaxMs = answerMaxMs,
+): RunQuery {
   return async (query, { websiteId, route, signal }, row) => {
+    const silence = AbortSignal.timeout(silenceMaxMs);
     const startedAt = performance.now();
     const end = (outcome: Parameters<OnQuery>[1]): void => onQuery((performance.now() - startedAt) / 1_000, outcome);
     try {
@@ -44,7 +53,7 @@ export function createRunQuery(client: ClickHouseClient, onQuery: OnQuery = () =
         query_params: query.params,
         format: 'JSON',
         clickhouse_settings: { ...readSettings, log_comment: `${route} ${websiteId}` },
-        ...(signal && { abort_signal: signal }),
+        abort_signal: signal ? AbortSignal.any([signal, silence]) : silence,
       });
       const { data, statistics } = await result.json();
       const timing = {
@@ -56,7 +65,10 @@ export function createRunQuery(client: ClickHouseClient, onQuery: OnQuery = () =
       end('ok');
       return { rows, timing };
     } catch (error) {
-      const readError = toReadError(error, signal);
+      const readError =
+        silence.aborted && !signal?.aborted
+          ? new WarehouseError('timeout', 'ClickHouse did not answer in time', { cause: error })
+          : toReadError(error, signal);
       end(readError.kind);
       throw readError;
     }
