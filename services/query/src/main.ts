@@ -10,6 +10,7 @@ import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
 import { QueryEnvironment } from './config.ts';
 import { createQueryListener } from './create-query-listener.ts';
+import { onceRegistryAnswers } from './once-registry-answers.ts';
 import { createQueryCounts } from './query-counts.ts';
 
 /** Longer than the slowest question: the warehouse ends one after 15 s. */
@@ -36,9 +37,16 @@ runProcess({ logger }, async (life) => {
   await serveMetricsOf({ life, logger, config: env }, counts.metrics());
 
   const { REGION: region, MODE: mode, APP_SECRET: appSecret, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;
-  if (mode === 'self-hosted') {
+  async function createAdministrator(): Promise<void> {
     const { generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion: region });
     if (generatedPassword !== undefined) console.log(`Administrator: ${username} / ${generatedPassword}`);
+  }
+  if (mode === 'self-hosted') {
+    const endAttempts = await onceRegistryAnswers(createAdministrator, (err) => {
+      logger.error({ err }, 'the administrator was not created');
+      void life.stop(1);
+    });
+    life.onStop('administrator', endAttempts);
   }
   const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
   const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate };
