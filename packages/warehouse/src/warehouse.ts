@@ -2,6 +2,7 @@ import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 import type { SessionPropertyRow } from './event-row.ts';
+import { findRecentSessions } from './find-recent-sessions.ts';
 import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
 import { migrate } from './migrate.ts';
@@ -37,6 +38,7 @@ export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQu
     insertSessionProperties: (rows: readonly SessionPropertyRow[], token: string) =>
       insertSessionProperties(client, rows, token),
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
+    findRecentSessions: (websiteId: string, since: Date) => findRecentSessions(client, websiteId, since),
     getStats: (question: Question) => getStats(run, question),
     getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>
       getPageviewSeries(run, question, bucketStarts),
