@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { always, chrome, createWebsite, logIn, request, type Stats } from '../api-client.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
@@ -8,16 +9,19 @@ type Service = (typeof names)[number];
 type Started = { process: Process; origin: string; metrics: string };
 
 const services = new Map<Service, Started>();
+let redis: Redis;
 let drop: () => Promise<unknown>;
 
 beforeAll(async () => {
   const stores = await createStores();
   drop = stores.drop;
+  redis = new Redis(stores.env.REDIS_URL);
   const env = {
     ...stores.env,
     APP_SECRET: 'a secret of the tests of metrics, long enough',
     ADMIN_PASSWORD: 'a test password',
     LOG_SAMPLE_RATE: '1',
+    STALL_MAX_MS: '1000',
   };
   const migration = startProcess('npm', ['run', '--silent', 'migrate'], env);
   if ((await migration.exited) !== 0) throw new Error(migration.output());
@@ -33,6 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { process } of services.values()) process.kill('SIGTERM');
   await Promise.all([...services.values()].map(({ process }) => process.exited));
+  redis?.disconnect();
   await drop?.();
 });
 
@@ -82,4 +87,15 @@ test('every service tells what it did of the same events, labels name no website
 
 test('the public port has no metrics', async () => {
   for (const name of names) expect((await fetch(`${service(name).origin}/metrics`)).status).toBe(404);
+});
+
+test('a worker is not ready while events wait that it does not store, and ready again when none does', async () => {
+  const readiness = async () => (await fetch(`${service('worker').origin}/readyz`)).json();
+  expect(await readiness()).toEqual({ ok: true, notReady: [] });
+  // Of a version that this worker does not know: it stays in the log for one that does.
+  const entry = await redis.xadd('events:{0}', '*', 'v', '999', 'n', '1');
+  await expect.poll(readiness).toEqual({ ok: false, notReady: ['storing'] });
+  expect((await seriesOf('worker')).get('meridian_event_log_lag_seconds')).toBeGreaterThan(1);
+  await redis.xdel('events:{0}', String(entry));
+  await expect.poll(readiness).toEqual({ ok: true, notReady: [] });
 });

@@ -5,8 +5,8 @@ import type { CollectCounts, CountedRoute } from './collect-counts.ts';
 /** Hears what becomes of the requests of one route. */
 export type RouteWatch = {
   refused(code: ErrorCode): void;
-  /** `startedAt`: of the request, on the clock of `performance.now`. */
-  answered(request: { requestId: string; startedAt: number }, status: number): void;
+  /** `startedAt` of the request, and `now`: on the clock of `performance.now`. */
+  answered(request: { requestId: string; startedAt: number }, status: number, now: number): void;
 };
 
 /**
@@ -25,8 +25,8 @@ export function createRouteWatch(deps: {
     refused(code) {
       counts.refused[code]++;
     },
-    answered({ requestId, startedAt }, status) {
-      const durationMs = performance.now() - startedAt;
+    answered({ requestId, startedAt }, status, now) {
+      const durationMs = now - startedAt;
       seconds[status < 300 ? '2xx' : status < 500 ? '4xx' : '5xx'].observe(durationMs / 1_000);
       if (sampleRate === 0 || Math.random() >= sampleRate) return;
       logger.info({ requestId, route, status, durationMs: Math.round(durationMs) }, 'request');

@@ -57,14 +57,15 @@ let ready: Answer[] = [];
 function sendReady(): void {
   const together = ready;
   ready = [];
-  for (const each of together) send(each);
+  const now = performance.now();
+  for (const each of together) send(each, now);
 }
 
-function send({ exchange, status, headers, body }: Answer): void {
+function send({ exchange, status, headers, body }: Answer, now: number): void {
   const { request, response } = exchange;
   // Gone already: the client, or the whole process at its end.
   if (response.destroyed || response.headersSent) return;
-  exchange.watch.answered(exchange, status);
+  exchange.watch.answered(exchange, status, now);
   response.writeHead(status, headers);
   if (request.complete) {
     response.end(body, 'latin1');
