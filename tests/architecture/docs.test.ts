@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CliConfig } from '@meridian/cli/config';
+import { usage } from '@meridian/cli/usage';
 import { IngestConfig } from '@meridian/ingest/config';
 import { QueryEnvironment } from '@meridian/query/config';
 import { StandaloneConfig } from '@meridian/standalone/config';
@@ -15,7 +17,9 @@ const documents = [
 ];
 const settings = [
   ...new Set(
-    [IngestConfig, QueryEnvironment, StandaloneConfig, WorkerConfig].flatMap((config) => Object.keys(config.shape)),
+    [CliConfig, IngestConfig, QueryEnvironment, StandaloneConfig, WorkerConfig].flatMap((config) =>
+      Object.keys(config.shape),
+    ),
   ),
   'CLICKHOUSE_CLUSTER', // of `npm run migrate`
 ];
@@ -36,6 +40,16 @@ test('every command that a document names exists', () => {
       expect(Object.keys(scripts), `${document}: ${name}`).toContain(name);
     }
   }
+});
+
+test('every use of the meridian command that a document shows is in its usage', () => {
+  const shown = documents.flatMap((document) =>
+    [...read(document).matchAll(/\b(?:npx|pnpm) meridian ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)/g)].map(
+      ([, words = '']) => words,
+    ),
+  );
+  expect(shown.length).toBeGreaterThan(5);
+  for (const words of shown) expect(usage).toMatch(new RegExp(`^  ${words}\\b`, 'm'));
 });
 
 test('every setting is in .env.example and in the README, and nothing else is', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { logIn, request } from '../api-client.ts';
+import { runMeridian } from '../command.ts';
 import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
 
 const run = promisify(execFile);
@@ -85,11 +86,18 @@ test('a second start on the same data says so and exits with 1, and the first go
   expect((await request('GET', `${base}/heartbeat`)).body).toEqual({ ok: true });
 });
 
+test('the meridian command finds the stores of a running start by its data directory', async () => {
+  const { code, stdout, stderr } = await runMeridian({ DATA_DIR: dataDir }, 'doctor');
+  expect([code, stderr], stdout).toEqual([0, '']);
+  expect(stdout).toMatch(/^OK +accounting +1 accepted = 1 stored /m);
+});
+
 test('SIGTERM stops everything in order and leaves no process behind', async () => {
   const [first] = started;
   first?.kill('SIGTERM');
   await first?.exited;
   expect(await processesOfDataDir()).toEqual([]);
+  expect((await runMeridian({ DATA_DIR: dataDir }, 'dead-letters', 'list')).stderr).toContain('REDIS_URL is not set');
 });
 
 test('Ctrl-C, which reaches every process of the terminal, stops everything in order and leaves nothing behind', async () => {

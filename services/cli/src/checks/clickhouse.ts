@@ -1,0 +1,41 @@
+import type { ClickHouseState } from '@meridian/warehouse/server-state';
+import type { Warehouse } from '@meridian/warehouse/warehouse';
+import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
+
+const websitesInSample = 3;
+
+/** Whether ClickHouse can be used, has this version's schema and keeps what it acknowledges. */
+export async function checkClickHouse(warehouse: Pick<Warehouse, 'readState'>): Promise<Finding> {
+  try {
+    return judgeClickHouse(await warehouse.readState());
+  } catch (error) {
+    return fail(messageOf(error), 'See whether ClickHouse runs and CLICKHOUSE_URL is right. Events wait in the log.');
+  }
+}
+
+export function judgeClickHouse({ version, missingMigrations, syncsInserts }: ClickHouseState): Finding {
+  if (missingMigrations.length > 0)
+    return fail(`${version}, lacks the migrations ${missingMigrations.join(', ')}`, 'Run: npm run migrate');
+  if (!syncsInserts) {
+    return warn(
+      `${version}, fsync_after_insert is off: a power loss takes the last inserts`,
+      'Use the settings of infra/clickhouse/server.xml.',
+    );
+  }
+  return ok(`${version}, all migrations applied`);
+}
+
+/** Whether what fast answers are made of agrees with the events, for some websites. */
+export async function checkRollups(warehouse: Pick<Warehouse, 'findRollupDrift'>, now: Date): Promise<Finding> {
+  try {
+    const drifts = await warehouse.findRollupDrift(now, websitesInSample);
+    if (drifts.length === 0) return ok(`agree with their events (up to ${websitesInSample} websites, two days)`);
+    const [{ websiteId, table, inEvents, inRollup } = { websiteId: '', table: '', inEvents: 0, inRollup: 0 }] = drifts;
+    return fail(
+      `${table} of website ${websiteId} counts ${inRollup}, its events ${inEvents}`,
+      'Look again in a minute: while a reset runs they may differ. If they still do, report it.',
+    );
+  } catch (error) {
+    return warn(`could not be compared: ${messageOf(error)}`, 'Look again when ClickHouse has less to do.');
+  }
+}

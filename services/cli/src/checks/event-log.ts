@@ -1,0 +1,71 @@
+import type { DeadLetters } from '@meridian/queue/dead-letters';
+import { countQueued, type EventCounts, readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
+import { oldestEntryMs } from '@meridian/queue/log-level';
+import { findStrayPartitions } from '@meridian/queue/stray-partitions';
+import type { Redis } from 'ioredis';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+const lateMs = 60_000;
+const stuckMs = 900_000;
+
+/** Whether the workers keep up. */
+export async function checkLogAge(redis: Redis, partitions: number): Promise<Finding> {
+  const [seconds] = await redis.time();
+  const nowMs = Number(seconds) * 1_000;
+  const ageMs = nowMs - (await oldestEntryMs(redis, partitions, nowMs));
+  const detail = `the oldest event waits for ${Math.round(ageMs / 1_000)} s`;
+  const advice = 'See whether workers run and what they log; add workers if they do.';
+  if (ageMs > stuckMs) return fail(detail, advice);
+  return ageMs > lateMs ? warn(detail, advice) : ok(detail);
+}
+
+/** Whether entries lie where no worker reads. */
+export async function checkPartitions(redis: Redis, partitions: number): Promise<Finding> {
+  const strays = await findStrayPartitions(redis, partitions);
+  if (strays.length === 0) return ok(`${partitions}, none beyond`);
+  return fail(
+    `${partitions}, but there are events in partition ${strays.join(', ')}`,
+    `Give all services, and this command, EVENT_LOG_PARTITIONS=${Math.max(...strays) + 1} at least.`,
+  );
+}
+
+/** Whether every accepted event is somewhere, and the log and the dead letters hold what the counts say. */
+export async function checkAccounting(redis: Redis, partitions: number, letters: DeadLetters): Promise<Finding> {
+  const before = await readEventCounts(redis);
+  const found = { queued: await countQueued(redis, partitions), deadLettered: await countDeadLettered(letters) };
+  return judgeAccounting(before, found, await readEventCounts(redis));
+}
+
+async function countDeadLettered(letters: DeadLetters): Promise<number> {
+  let events = 0;
+  for await (const page of letters.pages()) for (const { eventCount } of page) events += eventCount;
+  return events;
+}
+
+/**
+ * `found`: counted one by one between the two readings of the counts. Meanwhile events may have come and gone, so that it is right
+ * when it can be explained by that.
+ */
+export function judgeAccounting(
+  before: EventCounts,
+  found: { queued: number; deadLettered: number },
+  after: EventCounts,
+): Finding {
+  const advice = 'Report it, with this line and the logs of the workers.';
+  const unaccounted = unaccountedEvents(after);
+  if (unaccounted !== 0) return fail(`${unaccounted} of ${after.accepted} accepted events are unaccounted for`, advice);
+
+  const newLetters = after.deadLettered - before.deadLettered;
+  const came = after.accepted - before.accepted + Math.max(0, -newLetters);
+  const went = after.stored - before.stored + after.removed - before.removed + Math.max(0, newLetters);
+  if (found.queued < before.queued - went || found.queued > before.queued + came)
+    return fail(`the log holds ${found.queued} events, the counts say ${after.queued}`, advice);
+  const [fewest, most] = [before.deadLettered, after.deadLettered].sort((a, b) => a - b);
+  if (found.deadLettered < (fewest ?? 0) || found.deadLettered > (most ?? 0))
+    return fail(`the dead letters hold ${found.deadLettered} events, the counts say ${after.deadLettered}`, advice);
+
+  const { accepted, stored, deadLettered, removed, dropped, queued } = after;
+  return ok(
+    `${accepted} accepted = ${stored} stored + ${deadLettered} dead-lettered + ${removed} removed + ${dropped} dropped + ${queued} queued`,
+  );
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventLogPartitions } from '@meridian/runtime/config';
+import { StartError } from '@meridian/runtime/process';
+import { z } from 'zod';
+
+/** The environment of the command: that of the services, or none where `npm start` runs on embedded stores. */
+export const CliConfig = z.object({
+  DATABASE_URL: z.url().optional(),
+  CLICKHOUSE_URL: z.url().optional(),
+  REDIS_URL: z.url().optional(),
+  EVENT_LOG_PARTITIONS: eventLogPartitions,
+  DATA_DIR: z.string().default('.meridian'),
+});
+export type CliConfig = z.infer<typeof CliConfig>;
+
+/** What `npm start` notes of the embedded stores that run. */
+const RunningStores = z.object({
+  databaseUrl: z.url().optional(),
+  clickhouseUrl: z.url().optional(),
+  redisUrl: z.url().optional(),
+});
+
+/** Where a store is, asked for only when it is needed. Throws StartError that says what to set. */
+export type Addresses = { database(): string; clickhouse(): string; redis(): string };
+
+/** The addresses that the environment gives; for the others those of the embedded stores that run on DATA_DIR. */
+export function findAddresses(config: Readonly<CliConfig>): Addresses {
+  const find =
+    (name: 'DATABASE_URL' | 'CLICKHOUSE_URL' | 'REDIS_URL', key: keyof z.infer<typeof RunningStores>) => () => {
+      const url = config[name] ?? readRunningStores(config.DATA_DIR)[key];
+      if (url) return url;
+      throw new StartError(
+        `${name} is not set, and no such store runs on the data directory ${config.DATA_DIR} (DATA_DIR).`,
+      );
+    };
+  return {
+    database: find('DATABASE_URL', 'databaseUrl'),
+    clickhouse: find('CLICKHOUSE_URL', 'clickhouseUrl'),
+    redis: find('REDIS_URL', 'redisUrl'),
+  };
+}
+
+function readRunningStores(dataDir: string): z.infer<typeof RunningStores> {
+  const file = join(dataDir, 'run', 'stores.json');
+  try {
+    return RunningStores.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new StartError(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
+}

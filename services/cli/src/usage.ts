@@ -1,0 +1,20 @@
+/** A command line that makes no sense; told together with the usage. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export const usage = `Usage: meridian <command>
+
+  dead-letters list [--limit 50] [--json]   events that could not be stored, the oldest first
+  dead-letters show <id>                    one of them, with all its fields
+  dead-letters replay <id> | --all          back into the event log, to be stored
+  dead-letters drop <id> | --all            given up
+
+  failed-jobs list [--limit 50] [--json]    background jobs that were given up, the latest first
+  failed-jobs retry <id> | --all            tried again
+  failed-jobs drop <id> | --all             given up for good
+
+  doctor [--json]                           checks stores, settings and counts; exit code 1 when something is wrong
+
+Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR.
+EVENT_LOG_PARTITIONS as the services have it.`;
