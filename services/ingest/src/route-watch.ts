@@ -16,7 +16,7 @@ export type RouteWatch = {
 export function createRouteWatch(deps: {
   route: CountedRoute;
   counts: CollectCounts;
-  logger: Logger;
+  logger: Pick<Logger, 'info'>;
   sampleRate: number;
 }): RouteWatch {
   const { route, counts, logger, sampleRate } = deps;

@@ -20,11 +20,13 @@ const Body = z.object({ name: z.string(), tags: z.object({ a: z.number() }).opti
 const Query = z.object({ page: z.string().regex(/^\d+$/, 'must be a whole number').default('1') });
 let thrown: unknown = new Error('nobody foresaw this');
 
+type Shell = Parameters<typeof requestLog>[0];
+const silent = createLogger({ service: 'query', level: 'silent' });
+
 /** The shell of the API around routes that only throw, read and answer. */
-function createShell(counts = createQueryCounts()) {
-  const logger = createLogger({ service: 'query', level: 'silent' });
+function createShell({ counts = createQueryCounts(), logger = silent, logSampleRate = 0 }: Partial<Shell> = {}) {
   const app = new Hono<QueryEnv>();
-  app.use(requestLog({ logger, counts, logSampleRate: 0 }), requestId(), answerHeaders('us'));
+  app.use(requestLog({ logger, counts, logSampleRate }), requestId(), answerHeaders('us'));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
   return app
@@ -190,7 +192,7 @@ test('of a repeated parameter the last value counts, an empty one is none, a fau
 
 test('requests are counted by the pattern of their route, never by their path', async () => {
   const counts = createQueryCounts();
-  const shell = createShell(counts);
+  const shell = createShell({ counts });
   thrown = new ApiError('rate-limited', 'Too many');
   for (const path of ['/thing/1', '/thing/2', '/thing/3?page=x', '/throws', '/nobody@example.com', '/thing/1/more'])
     await shell.request(path);
@@ -211,3 +213,26 @@ test('requests are counted by the pattern of their route, never by their path', 
     ),
   );
 });
+
+test.each([
+  [1, 'info'],
+  [0, 'debug'],
+])(
+  'of requests the share %d is told at info, each by one line; the others at debug, and what fails at error',
+  async (logSampleRate, level) => {
+    const lines: object[] = [];
+    const lineAt = (name: string) => (fields: object) => void lines.push({ level: name, ...fields });
+    const logger = { error: lineAt('error'), info: lineAt('info'), debug: lineAt('debug'), isLevelEnabled: () => true };
+    const shell = createShell({ logger, logSampleRate });
+    await shell.request('/thing/1?page=7', { headers: { authorization: 'Bearer a-key', 'x-request-id': 'r1' } });
+    await shell.request('/nobody@example.com');
+    thrown = new WarehouseError('unavailable', 'ClickHouse is away');
+    await shell.request('/throws');
+    expect(lines).toMatchObject([
+      { level, requestId: 'r1', method: 'GET', route: '/thing/:id', path: '/thing/1', status: 200 },
+      { level, route: 'unmatched', path: undefined, status: 404 },
+      { level: 'error', route: '/throws', status: 503, err: thrown },
+    ]);
+    expect(JSON.stringify(lines)).not.toMatch(/a-key|page|nobody/);
+  },
+);

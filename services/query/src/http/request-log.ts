@@ -2,7 +2,7 @@ import type { Logger } from '@meridian/runtime/logger';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { QueryCounts } from '../query-counts.ts';
-import type { QueryEnv } from '../query-env.ts';
+import type { Caller, QueryEnv } from '../query-env.ts';
 
 const slowMs = 1_000;
 
@@ -11,7 +11,7 @@ const slowMs = 1_000;
  * the share that `logSampleRate` takes, else at debug. What meets no route is told without its path, which may hold anything.
  */
 export function requestLog(deps: {
-  logger: Logger;
+  logger: Pick<Logger, 'isLevelEnabled' | 'error' | 'info' | 'debug'>;
   counts: Pick<QueryCounts, 'request'>;
   logSampleRate: number;
 }): MiddlewareHandler<QueryEnv> {
@@ -30,10 +30,19 @@ export function requestLog(deps: {
     const level = status >= 500 && !aborted ? 'error' : isShown ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
     const requestId = c.get('requestId');
+    const caller = callerOf(c);
     const path = route === unmatched ? undefined : c.req.path;
     const durationMs = Math.round(elapsedMs);
-    logger[level]({ requestId, method, route, path, status, durationMs, ...c.get('logFields') }, 'request');
+    logger[level]({ requestId, method, route, path, status, durationMs, ...caller, ...c.get('logFields') }, 'request');
   };
+}
+
+/** Who asked, by ids that can be looked up; nothing where the credential was not accepted. */
+function callerOf(c: Context<QueryEnv>): { userId?: string; keyId?: string } {
+  const caller: Caller | undefined = c.get('caller');
+  if (!caller) return {};
+  const { userId, credential } = caller;
+  return credential.kind === 'api-key' ? { userId, keyId: credential.keyId } : { userId };
 }
 
 const unmatched = 'unmatched';

@@ -2,13 +2,14 @@ import type { Timing } from '@meridian/warehouse/question';
 import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
 
-/** Tells in `Server-Timing` what the store did: `db;dur=3.2;desc="rows 120, bytes 4096"` for each question asked. */
+/** Tells in the log line, and in `Server-Timing` what the store did: `db;dur=3.2;desc="rows 120, bytes 4096"` for each question asked. */
 export function serverTiming(c: Context<QueryEnv>, ...timings: (Timing | undefined)[]): void {
-  const entries = timings
-    .filter((timing) => timing !== undefined)
-    .map(
-      ({ elapsedMs, rowsRead, bytesRead }) =>
-        `db;dur=${elapsedMs.toFixed(1)};desc="rows ${rowsRead}, bytes ${bytesRead}"`,
-    );
+  const asked = timings.filter((timing) => timing !== undefined);
+  const total = (field: keyof Timing): number => asked.reduce((sum, timing) => sum + timing[field], 0);
+  Object.assign(c.get('logFields'), { storeMs: Math.round(total('elapsedMs')), rowsRead: total('rowsRead') });
+  const entries = asked.map(
+    ({ elapsedMs, rowsRead, bytesRead }) =>
+      `db;dur=${elapsedMs.toFixed(1)};desc="rows ${rowsRead}, bytes ${bytesRead}"`,
+  );
   c.header('server-timing', entries.join(', '));
 }
