@@ -46,7 +46,7 @@ test('npx and npm know the command in a checkout', async () => {
   ] as const) {
     const started = startProcess(program, args, {});
     expect(await started.exited).toBe(0);
-    await expect.poll(started.output).toMatch(/^Usage: meridian/);
+    await expect.poll(started.output).toMatch(/^Usage: meridian/m);
   }
 });
 
