@@ -7,7 +7,7 @@ export type HttpServer = {
   readonly port: number;
   /**
    * Stops listening, lets running requests finish for at most `graceMs`, then cuts what is left. A connection is closed behind its
-   * next answer, or as soon as it is idle: clients that keep theirs busy would be cut in the middle of a request else.
+   * next answer, which says so, or as soon as it is idle: clients would be cut in the middle of a request else.
    */
   close(graceMs: number): Promise<void>;
 };
@@ -27,9 +27,12 @@ export async function listen(
   options: { port: number; host?: string; timeouts?: typeof slowClients },
 ): Promise<HttpServer> {
   let isClosing = false;
+  /** The latest answer on every connection, null before the first. */
+  const connections = new Map<Socket, ServerResponse | null>();
   const answerSound = refuseUnsoundHeads(listener);
   const answer: RequestListener = (request, response) => {
     if (isClosing) response.shouldKeepAlive = false;
+    connections.set(request.socket, response);
     answerSound(request, response);
   };
   const server = createServer(
@@ -45,6 +48,10 @@ export async function listen(
     continueWhenRead(request, response);
     answer(request, response);
   });
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, null);
+    socket.once('close', () => connections.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
@@ -53,6 +60,11 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     close(graceMs) {
       isClosing = true;
+      for (const [socket, response] of connections) {
+        if (response) response.shouldKeepAlive = false;
+        // Opened in advance and never used: node counts it as busy.
+        else if (socket.bytesRead === 0) socket.destroy();
+      }
       return close(server, graceMs);
     },
   };

@@ -66,6 +66,8 @@ function send({ exchange, status, headers, body }: Answer, now: number): void {
   // Gone already: the client, or the whole process at its end.
   if (response.destroyed || response.headersSent) return;
   exchange.watch.answered(exchange, status, now);
+  if (!request.complete && Number(request.headers['content-length'] ?? 0) > discardMaxBytes)
+    response.shouldKeepAlive = false;
   response.writeHead(status, headers);
   if (request.complete) {
     response.end(body, 'latin1');

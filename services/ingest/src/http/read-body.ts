@@ -70,7 +70,7 @@ function tooLarge(maxBytes: number): BodyFault {
 }
 
 const largeWindow: BodyFault = {
-  code: 'unsupported-media-type',
+  code: 'bad-request',
   message: 'The window of a brotli stream must not be larger than 4 MB.',
 };
 
