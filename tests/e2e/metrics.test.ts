@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { always, chrome, createWebsite, logIn, request, type Stats } from '../api-client.ts';
+import { startMeridian } from '../meridian.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
@@ -48,8 +49,10 @@ function service(name: Service): Started {
 }
 
 /** Every series of a service with its value. */
-async function seriesOf(name: Service): Promise<Map<string, number>> {
-  const lines = (await (await fetch(service(name).metrics)).text()).split('\n');
+const seriesOf = (name: Service) => readSeries(service(name).metrics);
+
+async function readSeries(url: string): Promise<Map<string, number>> {
+  const lines = (await (await fetch(url)).text()).split('\n');
   const series = lines.filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(series.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }
@@ -98,4 +101,13 @@ test('a worker is not ready while events wait that it does not store, and ready 
   expect((await seriesOf('worker')).get('meridian_event_log_lag_seconds')).toBeGreaterThan(1);
   await redis.xdel('events:{0}', String(entry));
   await expect.poll(readiness).toEqual({ ok: true, notReady: [] });
+});
+
+test('one process with all services tells of all of them', async () => {
+  const port = await freePort();
+  const meridian = await startMeridian({ METRICS_PORT: String(port) });
+  const names = new Set((await readSeries(`http://127.0.0.1:${port}/metrics`)).keys());
+  await meridian.stop();
+  for (const name of ['events_accepted_total', 'events_stored_total', 'dead_letters', 'rate_limited_total'])
+    expect(names).toContain(`meridian_${name}`);
 });
