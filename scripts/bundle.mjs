@@ -1,6 +1,6 @@
 // Bundles the service in the current folder into `dist`, or into the folder that is given: all that its image needs. Run by `npm run build`.
 //
-//   dist/bin/main.js        and, where it has one, migrate.js with the migrations in dist/*-migrations
+//   dist/bin/main.js        and, where it has one, migrate.js; where the bundle looks at migrations, these in dist/*-migrations
 //   dist/package.json       the few packages that cannot be in a bundle; `npm install --omit=dev` in dist brings them
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
@@ -32,7 +32,7 @@ const { metafile } = await build({
 });
 
 // The code finds its migrations one folder above itself: packages/x/src there, dist/bin here.
-if (entryPoints.includes('src/migrate.ts')) {
+if ('../../packages/registry/src/migrate.ts' in metafile.inputs) {
   for (const folder of ['registry/postgres-migrations', 'warehouse/clickhouse-migrations'])
     cpSync(`../../packages/${folder}`, `${outdir}/${folder.split('/')[1]}`, { recursive: true });
 }

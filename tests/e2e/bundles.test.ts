@@ -25,7 +25,7 @@ beforeAll(async () => {
     APP_SECRET: 'a secret of the tests of bundles, long enough',
     ADMIN_PASSWORD: 'a test password',
   };
-  for (const service of services) await makeServiceImage(service, join(images, service));
+  for (const service of [...services, 'cli']) await makeServiceImage(service, join(images, service));
 }, patienceMs);
 
 afterAll(async () => {
@@ -55,8 +55,18 @@ test(
   patienceMs,
 );
 
-function startBundle(service: string, entry: string, more: Record<string, string>): Process {
-  const command = `cd ${join(images, service)} && exec ${process.execPath} bin/${entry}.js`;
+test(
+  'the command of a bundle knows the migrations that the stores have',
+  async () => {
+    const doctor = startBundle('cli', 'main', {}, 'doctor');
+    expect(await doctor.exited, doctor.output()).toBe(0);
+    await expect.poll(doctor.output).toMatch(/Postgres .*migrations applied.*ClickHouse .*migrations applied/s);
+  },
+  patienceMs,
+);
+
+function startBundle(service: string, entry: string, more: Record<string, string>, args = ''): Process {
+  const command = `cd ${join(images, service)} && exec ${process.execPath} bin/${entry}.js ${args}`;
   const started = startProcess('/bin/sh', ['-c', command], { ...env, ...more });
   processes.push(started);
   return started;
