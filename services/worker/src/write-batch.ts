@@ -72,9 +72,9 @@ function countBatch(
   batch: LogBatch,
   { isOurs, removed, letters }: { isOurs: boolean; removed: number; letters: number },
 ): void {
-  counts.lastEndedAt = performance.now();
   counts.batches[isOurs ? 'written' : 'lost']++;
   if (!isOurs) return;
+  counts.lastEndedAt = performance.now();
   counts.stored += batch.rows.count - removed - letters;
   counts.removed += removed;
   counts.deadLettered += batch.unreadable.reduce((sum, { eventCount }) => sum + eventCount, letters);
