@@ -134,6 +134,8 @@ export async function startSystem(options: SystemOptions = {}) {
       members,
       partitions,
       ingestPorts: () => members.ingest.map((member) => member.port),
+      /** Until its stores answer it, too. */
+      untilReady: (member: Member) => untilReady(member.process(), `http://127.0.0.1:${member.port}/readyz`),
       newWebsite: async () => (await createWebsite(api)).id,
       /** One statement, around the proxy; `{db}` is the product's database. Gives the lines of the answer. */
       async clickhouse(statement: string): Promise<string[]> {

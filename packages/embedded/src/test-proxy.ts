@@ -10,7 +10,8 @@ type Connection = { client: Socket; server: Socket; answers: (() => void)[] };
  * Stands between clients and a server, for tests, and does to them what networks and servers do at their worst. With several targets every
  * connection goes to the next one that takes it, as with a load balancer.
  */
-export async function createTestProxy(...targets: Target[]) {
+export async function createTestProxy(...firstTargets: Target[]) {
+  let targets = firstTargets;
   const connections = new Set<Connection>();
   let isDown = false;
   let isHanging = false;
@@ -97,6 +98,10 @@ export async function createTestProxy(...targets: Target[]) {
   await once(listener, 'listening');
   return {
     port: (listener.address() as AddressInfo).port,
+    /** Where new connections go from now on. */
+    setTargets(others: Target[]): void {
+      targets = others;
+    },
     /** Resets every connection and refuses new ones. */
     goDown(): void {
       isDown = true;

@@ -53,6 +53,9 @@ export const metricsPort = port.optional();
 /** `LOG_LEVEL`; `silent` logs nothing. */
 export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'silent']);
 
+/** `STOP_DELAY_MS`: how long a process that is told to stop still serves, while /readyz says 503. */
+export const stopDelayMs = z.coerce.number().int().min(0).max(10_000).default(0);
+
 /** `LOG_SAMPLE_RATE`: the share of requests that are logged, 0 to 1. */
 export const logSampleRate = z.coerce.number().min(0).max(1);
 

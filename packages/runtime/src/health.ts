@@ -28,3 +28,13 @@ async function answersInTime(check: ReadinessCheck, timeoutMs: number): Promise<
     clearTimeout(timer);
   }
 }
+
+/** The check until it has succeeded once; from then on nothing. */
+export function untilFirstSuccess(check: ReadinessCheck): ReadinessCheck {
+  let succeeded = false;
+  return async () => {
+    if (succeeded) return;
+    await check();
+    succeeded = true;
+  };
+}

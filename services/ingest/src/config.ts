@@ -7,6 +7,7 @@ import {
   metricsPort,
   port,
   region,
+  stopDelayMs,
 } from '@meridian/runtime/config';
 import { addressList, ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
@@ -42,4 +43,5 @@ export const IngestConfig = CollectSettings.extend({
   REDIS_URL: z.url(),
   DATABASE_URL: z.url(),
   LOG_LEVEL: logLevel.default('info'),
+  STOP_DELAY_MS: stopDelayMs,
 });

@@ -1,5 +1,7 @@
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
+import { untilFirstSuccess } from '@meridian/runtime/health';
+import { createDrain } from '@meridian/runtime/http/drain';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
@@ -37,8 +39,14 @@ runProcess({ logger }, async (life) => {
   const counts = createCollectCounts();
   await serveMetricsOf({ life, logger, config }, collectMetrics(counts));
   const handle = await createIngest({ redis, subscriber, registry, config, counts, logger });
-  const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres: registry.ping });
+  const { check: stopping, drain } = createDrain(config.STOP_DELAY_MS);
+  // A collector that has reached Postgres collects without it for the websites that it knows: it must not be taken out of service then.
+  const postgres = untilFirstSuccess(registry.ping);
+  const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres, stopping });
   const server = await listen(routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
-  life.onStop('http', () => server.close(stopGraceMs));
+  life.onStop('http', async () => {
+    await drain();
+    await server.close(stopGraceMs);
+  });
   logger.info({ port: server.port }, 'listening');
 });

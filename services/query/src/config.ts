@@ -1,4 +1,13 @@
-import { appSecret, host, logLevel, logSampleRate, metricsPort, port, region } from '@meridian/runtime/config';
+import {
+  appSecret,
+  host,
+  logLevel,
+  logSampleRate,
+  metricsPort,
+  port,
+  region,
+  stopDelayMs,
+} from '@meridian/runtime/config';
 import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
 
@@ -20,5 +29,6 @@ export const QueryEnvironment = z.object({
   ADMIN_PASSWORD: z.string().min(8).max(255).optional(),
   LOG_LEVEL: logLevel.default('info'),
   LOG_SAMPLE_RATE: logSampleRate.default(1),
+  STOP_DELAY_MS: stopDelayMs,
 });
 export type QueryEnvironment = z.infer<typeof QueryEnvironment>;

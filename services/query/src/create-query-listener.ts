@@ -1,12 +1,13 @@
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { errorBody } from '@meridian/contract/errors';
+import type { ReadinessCheck } from '@meridian/runtime/health';
 import { answerProcessRoute } from '@meridian/runtime/http/process-routes';
 import { createQueryApp } from './create-query-app.ts';
 import type { QueryDeps } from './query-env.ts';
 
-/** The query API for a node:http server, and what says whether it is alive and ready. */
-export function createQueryListener(deps: QueryDeps): RequestListener {
+/** The query API for a node:http server, and what says whether it is alive and ready; `more` checks of that. */
+export function createQueryListener(deps: QueryDeps, more: Record<string, ReadinessCheck> = {}): RequestListener {
   const app = createQueryApp(deps);
   const answer = getRequestListener(app.fetch, {
     // HTTP/1.0 may come without Host.
@@ -15,7 +16,7 @@ export function createQueryListener(deps: QueryDeps): RequestListener {
     errorHandler: () => Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400 }),
   });
   const { registry, warehouse, redis } = deps;
-  const checks = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping() };
+  const checks = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping(), ...more };
   return (request, response) => {
     if (!answerProcessRoute(request, response, checks)) void answer(request, response);
   };

@@ -1,6 +1,7 @@
 import { createJobs } from '@meridian/queue/jobs';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
+import { createDrain } from '@meridian/runtime/http/drain';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
@@ -51,8 +52,13 @@ runProcess({ logger }, async (life) => {
   const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
   const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate };
   const now = () => new Date();
-  const listener = createQueryListener({ registry, warehouse, redis, jobs, config, logger, counts, now });
+  const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
+  const deps = { registry, warehouse, redis, jobs, config, logger, counts, now };
+  const listener = createQueryListener(deps, { stopping });
   const server = await listen(listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
-  life.onStop('http', () => server.close(stopGraceMs));
+  life.onStop('http', async () => {
+    await drain();
+    await server.close(stopGraceMs);
+  });
   logger.info({ port: server.port }, 'listening');
 });
