@@ -66,6 +66,23 @@ test('a job that is ordered again is done', async () => {
   expect(await failed.count()).toBe(0);
 });
 
+test('a failed job that is ordered anew, by an operator or the product, has all its attempts again', async () => {
+  const [websiteId = ''] = await makeFailedJobs(1);
+  const jobs = createJobs(url);
+  const orders = [() => failed.retry(`purge-${websiteId}`), () => jobs.purgeWebsite(websiteId)];
+  for (const order of orders) {
+    await order();
+    expect(await failed.count()).toBe(0);
+    const worker = startWorker(async () => {
+      throw new UnrecoverableError('still not');
+    });
+    await expect.poll(failed.count).toBe(1);
+    await worker.close();
+    expect(await failed.list(1)).toMatchObject([{ attempts: 1, reason: 'still not' }]);
+  }
+  await jobs.close();
+});
+
 test('a job that is dropped is gone; one that has not failed is neither dropped nor ordered again', async () => {
   const [websiteId] = await makeFailedJobs(1);
   expect(await failed.drop(`purge-${websiteId}`)).toBe(true);

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq';
-import { closeSoon, openJobQueue, withinMs } from './job-queue.ts';
+import { closeSoon, openJobQueue, retryAnew, withinMs } from './job-queue.ts';
 
 const answerMaxMs = 10_000;
 const pageSize = 100;
@@ -49,7 +49,7 @@ export function createFailedJobs(redisUrl: string) {
     /** Orders the job anew, with all its attempts. False: no job of this id has failed. */
     async retry(id: string): Promise<boolean> {
       const job = await findFailed(id);
-      if (job) await ask(job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }));
+      if (job) await ask(retryAnew(job));
       return job !== null;
     },
 

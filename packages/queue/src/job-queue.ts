@@ -1,4 +1,4 @@
-import { type ConnectionOptions, Queue, type Worker } from 'bullmq';
+import { type ConnectionOptions, type Job, Queue, type Worker } from 'bullmq';
 
 /** Where the jobs lie in Redis. */
 export const jobQueueName = 'jobs';
@@ -17,6 +17,11 @@ export function openJobQueue(redisUrl: string): Queue {
   const queue = new Queue(jobQueueName, { connection, prefix: jobQueuePrefix });
   queue.on('error', () => {});
   return queue;
+}
+
+/** Orders a failed job again, with all its attempts: without that it would have a single one left. */
+export function retryAnew(job: Job): Promise<void> {
+  return job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
 }
 
 /** Trap: while Redis is away neither `close` nor `disconnect` ever ends. */

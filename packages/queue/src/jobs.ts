@@ -1,6 +1,6 @@
 import { type ConnectionOptions, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
-import { closeSoon, jobQueueName, jobQueuePrefix, openJobQueue, withinMs } from './job-queue.ts';
+import { closeSoon, jobQueueName, jobQueuePrefix, openJobQueue, retryAnew, withinMs } from './job-queue.ts';
 
 /** What the jobs carry. */
 const PurgeWebsite = z.object({ websiteId: z.guid() });
@@ -26,7 +26,7 @@ export function createJobs(redisUrl: string) {
 
   async function order(name: string, jobId: string, data: object): Promise<void> {
     const job = await withinMs(orderMaxWaitMs, queue.add(name, data, { ...jobOptions, jobId }));
-    if (await withinMs(orderMaxWaitMs, job.isFailed())) await withinMs(orderMaxWaitMs, job.retry());
+    if (await withinMs(orderMaxWaitMs, job.isFailed())) await withinMs(orderMaxWaitMs, retryAnew(job));
   }
 
   return {
