@@ -204,6 +204,25 @@ describe('exactly once', () => {
     expect(taken.mayBeStored).toBe(true);
   });
 
+  test('what Redis brings back behind entries that were handed out is taken over at its restart', async () => {
+    const server = await startOwnRedis();
+    ends.push(server.remove);
+    await connect(server.url);
+    const worker = await consumer();
+    expect(await worker.next(limits)).toBeNull();
+    const back: string[] = [];
+    for (let i = 0; i < 180; i++) back.push(...(await append(1)));
+    for (const stream of streams) await redis.xgroup('SETID', stream, consumerGroup, '$');
+    expect(await worker.next(limits)).toBeNull();
+    await server.kill();
+    await server.start();
+    const batch = await getBatch(worker);
+    expect(idsOf(batch)).toEqual(back.sort());
+    expect(batch.mayBeStored).toBe(true);
+    await worker.commit(batch, []);
+    expect(await entriesLeft()).toBe(0);
+  });
+
   test('what was in the log when Redis restarted may be stored already; what came later is not', async () => {
     const server = await startOwnRedis();
     ends.push(server.remove);
