@@ -158,13 +158,14 @@ end
 
 /**
  * ARGV: group, consumer, Redis's run id; here KEYS[1] is the hash of the last restart. Remembers for every partition the last entry
- * that was in the log when a restart of Redis was first seen, and gives these ids, one for each partition. Then, too, it takes over as
+ * that was in the log when a restart of Redis was first seen, and gives whether that is now (1 or 0) and these ids, one for each partition. Then, too, it takes over as
  * abandoned what was handed out and is not pending.
  * Trap: Redis whose file was cut in the middle of a transaction leaves the half of it in the file, and does it at the start after the
  * next. So an event comes back that was lost, behind others that have been handed out, and nobody would ever read it.
  */
 export const restartScript = `${flags}${common}
 local restart, runId = KEYS[1], ARGV[3]
+local isNew = call('HGET', restart, 'runId') ~= runId
 
 local function lastDeliveredId(stream)
   for _, info in ipairs(call('XINFO', 'GROUPS', stream)) do
@@ -189,7 +190,7 @@ local function adopt(stream)
   until #entries < 50
 end
 
-if call('HGET', restart, 'runId') ~= runId then
+if isNew then
   call('HSET', restart, 'runId', runId)
   for partition = 1, #KEYS - 1 do
     local info = call('XINFO', 'STREAM', KEYS[partition + 1])
@@ -199,7 +200,7 @@ if call('HGET', restart, 'runId') ~= runId then
     adopt(KEYS[partition + 1])
   end
 end
-local lastIds = {}
-for partition = 1, #KEYS - 1 do lastIds[partition] = call('HGET', restart, partition) or '0-0' end
-return lastIds
+local answer = {isNew and 1 or 0}
+for partition = 1, #KEYS - 1 do answer[partition + 1] = call('HGET', restart, partition) or '0-0' end
+return answer
 `;

@@ -76,8 +76,11 @@ export function createLogConsumer({
       const preparing = epoch;
       for (const stream of streams) await createGroup(redis, stream);
       const runId = /run_id:(\w+)/.exec(await redis.info('server'))?.[1] ?? '';
-      const ids = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
-      lastIdsAtRestart = (ids as Buffer[]).map(String);
+      const answer = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
+      const [isNew, ...ids] = answer as [number, ...Buffer[]];
+      lastIdsAtRestart = ids.map(String);
+      // Its file may hold the half of a transaction, see restartScript. Where this is forbidden, or done already, it stays as it is.
+      if (isNew === 1) await redis.bgrewriteaof().catch(() => {});
       preparedEpoch = preparing;
     }
   }
