@@ -23,18 +23,18 @@ const hourMs = 3_600_000;
 
 /**
  * Waits until the log is empty, and compares what the senders were told with what is there. Throws when the public API and the tables do
- * not agree on what that is.
+ * not agree on what that is. `countsAreSure`: false when Redis may have kept the half of a transaction, and so counts too much or too little.
  */
 export async function checkLoad(
   system: System,
   websiteId: string,
   load: Pick<NumberedLoad, 'accepted' | 'refused' | 'unknown'>,
-  { timeoutMs = 60_000 } = {},
+  { timeoutMs = 60_000, countsAreSure = true } = {},
 ): Promise<Report> {
   await untilLogIsEmpty(system, timeoutMs);
   const stored = await storedNumbers(system, websiteId);
   await expectOneAnswer(system, websiteId, stored.length);
-  await expectAccounted(system);
+  if (countsAreSure) await expectAccounted(system);
   const letters = await deadNumbers(system, websiteId);
   const seen = new Map<number, number>();
   for (const n of [...stored, ...letters]) seen.set(n, (seen.get(n) ?? 0) + 1);

@@ -11,19 +11,22 @@ test.each(['always', 'everysec'])(
     /** Numbers below each were sent before a failure and not long before it. */
     const ends: { from: number; to: number }[] = [];
     try {
-      const { load, report } = await underLoad(system, async (running) => {
-        for (const bytes of [100, 1_000, 10_000, 30_000]) {
-          await untilAccepted(running, 600);
-          const sure = Math.max(...running.accepted);
-          await untilAccepted(running, 200);
-          await redis.kill();
-          await redis.loseTail(bytes);
-          ends.push({ from: sure - 600, to: Math.max(...running.accepted) });
-          await redis.start();
-        }
-      });
+      const { report } = await underLoad(
+        system,
+        async (running) => {
+          for (const bytes of [100, 1_000, 10_000, 30_000]) {
+            await untilAccepted(running, 600);
+            const sure = Math.max(...running.accepted);
+            await untilAccepted(running, 200);
+            await redis.kill();
+            await redis.loseTail(bytes);
+            ends.push({ from: sure - 600, to: Math.max(...running.accepted) });
+            await redis.start();
+          }
+        },
+        { countsAreSure: false },
+      );
       expect(report.doubled).toEqual([]);
-      expect(report.storedOfRefused.length).toBeLessThanOrEqual(load.refused.size);
       const inAnEnd = (n: number) => ends.some(({ from, to }) => n >= from && n <= to);
       expect(report.lost.filter((n) => !inAnEnd(n))).toEqual([]);
     } finally {

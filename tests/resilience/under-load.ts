@@ -7,7 +7,7 @@ import type { System } from './system.ts';
 export async function underLoad(
   system: System,
   act: (load: NumberedLoad, websiteId: string) => Promise<void>,
-  options: Partial<LoadOptions> & { timeoutMs?: number } = {},
+  options: Partial<LoadOptions> & { timeoutMs?: number; countsAreSure?: boolean } = {},
 ): Promise<{ load: NumberedLoad; report: Report; websiteId: string }> {
   const websiteId = await system.newWebsite();
   const load = startNumberedLoad({ ports: system.ingestPorts(), websiteId, ...options });
