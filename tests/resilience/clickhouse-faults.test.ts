@@ -88,6 +88,8 @@ test.each(['events', 'site_15m'])(
       );
       try {
         await untilAccepted(load, 1_000);
+        const said = () => system.members.worker.map((member) => member.process().output()).join('');
+        await eventually(async () => new RegExp(`too many parts.*\\.${table} `, 'i').test(said()), Boolean);
       } finally {
         await system.clickhouse(`ALTER TABLE {db}.${table} RESET SETTING parts_to_delay_insert, parts_to_throw_insert`);
       }
