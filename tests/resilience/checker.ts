@@ -1,6 +1,6 @@
 import { readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
 import { deadLettersKey, eventsKey, manifestsKey } from '@meridian/queue/log-keys';
-import { allPaths, always, eventually } from '../api-client.ts';
+import { always, eventually } from '../api-client.ts';
 import { statsOf } from '../collector.ts';
 import type { NumberedLoad } from './numbered-load.ts';
 import type { System } from './system.ts';
@@ -72,7 +72,7 @@ export const untilLogIsEmpty = (system: System, timeoutMs = 60_000): Promise<num
 
 /** The number of every row, from the public event log; the table must hold the same. */
 async function storedNumbers(system: System, websiteId: string): Promise<number[]> {
-  const paths = await allPaths(system.api, websiteId);
+  const paths = await pathsByCursor(system, websiteId);
   const inApi = paths.map((path) => Number(path.replace('/n/', ''))).sort((a, b) => a - b);
   const rows = await system.clickhouse(
     `SELECT JSONExtractInt(data, 'n') FROM {db}.events WHERE website_id = '${websiteId}'`,
@@ -81,6 +81,21 @@ async function storedNumbers(system: System, websiteId: string): Promise<number[
   if (JSON.stringify(inApi) !== JSON.stringify(inTable))
     throw new Error(`The event log shows ${inApi.length} events, the table holds ${inTable.length}, or others`);
   return inApi;
+}
+
+/** By cursor, since a long run has too many events for pages by number. */
+async function pathsByCursor({ api }: System, websiteId: string): Promise<string[]> {
+  const paths: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { data: { urlPath: string }[]; nextCursor: string | null } = await api.get(
+      `/websites/${websiteId}/events`,
+      { ...always(), pageSize: 1000, ...(cursor !== null && { cursor }) },
+    );
+    paths.push(...page.data.map((row) => row.urlPath));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return paths;
 }
 
 /** Every number that the product knows about the website, of the API and of each table, is the number of rows. */
