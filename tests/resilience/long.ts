@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startStores } from '@meridian/embedded/stores';
-import { checkLoad, type Report, untilLogIsEmpty } from './checker.ts';
+import { checkLoad, describe, type Report, untilLogIsEmpty } from './checker.ts';
 import { type LoadOptions, type NumberedLoad, startNumberedLoad } from './numbered-load.ts';
 import { startSystem } from './system.ts';
 
@@ -64,6 +64,7 @@ async function stretch(
   await untilLogIsEmpty(system, drainMs);
   const drainedSeconds = Math.round((performance.now() - endedAt) / 100) / 10;
   const report = await checkLoad(system, websiteId, load);
+  console.log(`${describe(report)}; the log was empty after ${drainedSeconds} s`);
   lines.push({ fault, report, drainedSeconds, answers: JSON.stringify(Object.fromEntries(load.statuses)) });
 }
 
