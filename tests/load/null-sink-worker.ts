@@ -15,6 +15,7 @@ const nullSink: WorkerDeps['warehouse'] = {
   insertSessionProperties: async () => {},
   findStoredEventIds: async () => new Set(),
   findRecentSessions: async () => [],
+  untilInsertsEnd: async () => {},
   purgeWebsite: async () => {},
   purgeCollectedBefore: async () => {},
 };

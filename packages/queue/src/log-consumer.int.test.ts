@@ -103,6 +103,19 @@ describe('a consumer', () => {
     expect(batch.rows.count).toBeLessThan(180);
   });
 
+  test('has an entry once in a batch, also when Redis forgets in the middle that it was handed out', async () => {
+    const appended = await append(4);
+    const worker = await consumer();
+    const batch = worker.next({ eventsMax: 10_000, maxWaitMs: 2_000 });
+    const pending = async () =>
+      Promise.all(streams.map(async (stream) => Number(((await redis.xpending(stream, 'workers')) as [number])[0])));
+    await expect.poll(async () => (await pending()).reduce((sum, n) => sum + n, 0)).toBeGreaterThan(0);
+    for (const stream of streams) await redis.xgroup('SETID', stream, 'workers', '0');
+    const later = await append(1);
+    const ids = idsOf((await batch) ?? (await getBatch(worker)));
+    expect(ids).toEqual([...appended, ...later].sort());
+  });
+
   test('shares the log with others: every event goes to one', async () => {
     const workers = [await consumer(), await consumer(), await consumer()];
     const appended = (await Promise.all(Array.from({ length: 20 }, () => append(10)))).flat();

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type EventRow, sessionIdOf, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
@@ -50,6 +51,11 @@ export function createLogConsumer({
   reclaimIdleMs: number;
   now?: () => Date;
 }) {
+  /**
+   * Redis that lost the end of its file hands out what another worker is just storing, and has no manifest of it: that worker needs so
+   * long to notice that its batch is not its own any more.
+   */
+  const restartSettlesMs = reclaimIdleMs / 4;
   const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(partition));
   const deadLetters = streams.map((_, partition) => deadLettersKey(partition));
   const batchKeys = [manifestsKey, ...streams];
@@ -63,6 +69,7 @@ export function createLogConsumer({
   let preparedEpoch = 0;
   let reclaimAt = 0;
   let lastIdsAtRestart: string[] = [];
+  let restartSeenAt = 0;
   // After a lost connection Redis may be another one, which knows less.
   const mustPrepare = (): void => {
     epoch += 1;
@@ -78,6 +85,7 @@ export function createLogConsumer({
       const runId = /run_id:(\w+)/.exec(await redis.info('server'))?.[1] ?? '';
       const answer = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
       const [isNew, ...ids] = answer as [number, ...Buffer[]];
+      restartSeenAt = performance.now();
       lastIdsAtRestart = ids.map(String);
       // Its file may hold the half of a transaction, see restartScript. Where this is forbidden, or done already, it stays as it is.
       if (isNew === 1) await redis.bgrewriteaof().catch(() => {});
@@ -97,7 +105,9 @@ export function createLogConsumer({
       if (abandoned) return abandoned;
       const entries = await gather(limits);
       await prepare();
-      return await begin(toLogBatch(entries, entries.some(wasThereAtRestart)));
+      const wereThere = entries.some(wasThereAtRestart);
+      if (wereThere) await delay(Math.max(0, restartSeenAt + restartSettlesMs - performance.now()));
+      return await begin(toLogBatch(entries, wereThere));
     } catch (error) {
       mustPrepare(); // the group may be gone
       throw error;
@@ -118,7 +128,8 @@ export function createLogConsumer({
   }
 
   async function gather({ eventsMax, maxWaitMs }: { eventsMax: number; maxWaitMs: number }): Promise<RawEntry[][]> {
-    const gathered: RawEntry[][] = streams.map(() => []);
+    // By id: a Redis that restarts meanwhile and has lost the end of its file hands out the same entries again.
+    const gathered = streams.map(() => new Map<string, RawEntry>());
     const perRead = Math.max(1, Math.floor(eventsMax / entryEventsMax / partitions));
     let events = 0;
     let entries = 0;
@@ -130,12 +141,13 @@ export function createLogConsumer({
       if (!answer) break;
       if (entries === 0) until = performance.now() + maxWaitMs;
       for (const [stream, list] of answer) {
-        gathered[streams.indexOf(stream.toString())]?.push(...list);
+        const ofPartition = gathered[streams.indexOf(stream.toString())];
+        for (const entry of list) ofPartition?.set(entry[0].toString(), entry);
         entries += list.length;
         for (const [, fields] of list) events += Number(fields[3] ?? 1);
       }
     }
-    return gathered;
+    return gathered.map((ofPartition) => [...ofPartition.values()]);
   }
 
   async function read(perStream: number, blockMs: number): Promise<[Buffer, RawEntry[]][] | null> {

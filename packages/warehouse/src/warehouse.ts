@@ -17,6 +17,7 @@ import { setRetention } from './retention.ts';
 import { findRollupDrift } from './rollup-drift.ts';
 import { createRunQuery, type OnQuery } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
+import { untilInsertsEnd } from './until-inserts-end.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
@@ -38,6 +39,7 @@ export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQu
     insertSessionProperties: (rows: readonly SessionPropertyRow[], token: string) =>
       insertSessionProperties(client, rows, token),
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
+    untilInsertsEnd: () => untilInsertsEnd(client),
     findRecentSessions: (websiteId: string, since: Date) => findRecentSessions(client, websiteId, since),
     getStats: (question: Question) => getStats(run, question),
     getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>

@@ -37,6 +37,7 @@ export type WorkerDeps = {
     | 'insertEvents'
     | 'insertSessionProperties'
     | 'findStoredEventIds'
+    | 'untilInsertsEnd'
     | 'findRecentSessions'
     | 'purgeWebsite'
     | 'purgeCollectedBefore'

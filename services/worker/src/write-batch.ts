@@ -20,7 +20,7 @@ const commitGraceMs = 3_000;
 export type WriteBatchDeps = {
   consumer: Pick<LogConsumer, 'commit' | 'forgetVisits'>;
   gate: Pick<WebsiteGate, 'admit'>;
-  warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds'>;
+  warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'untilInsertsEnd'>;
   logger: Logger;
   counts: WorkerCounts;
   /** The worker stops: waiting ends. What is not stored by then is stored by another worker. */
@@ -136,6 +136,7 @@ async function storeEvents(
         createdAtMs: createdAtMs[number] ?? 0,
         eventId: eventIdOf(bytes, startOf(number)),
       }));
+      await patiently(() => warehouse.untilInsertsEnd()); // one of a worker that has lost the batch may be under way
       const stored = await patiently(() => warehouse.findStoredEventIds(keys));
       return numbers.filter((_, i) => !stored.has(keys[i]?.eventId ?? ''));
     },

@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { toReadError } from './warehouse-error.ts';
+
+const pauseMs = 100;
+
+/**
+ * Resolves when every insert that runs at the moment of the call has ended, whoever sent it: what it stores is seen by the questions that
+ * come after. Looks at the node that it asks.
+ */
+export async function untilInsertsEnd(client: ClickHouseClient): Promise<void> {
+  try {
+    for (let running = await runningInserts(client); running.length > 0; ) {
+      await delay(pauseMs);
+      const now = new Set(await runningInserts(client));
+      running = running.filter((id) => now.has(id));
+    }
+  } catch (error) {
+    throw toReadError(error);
+  }
+}
+
+async function runningInserts(client: ClickHouseClient): Promise<string[]> {
+  const answer = await client.query({
+    query: `SELECT query_id FROM system.processes WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
+    format: 'JSONEachRow',
+  });
+  return (await answer.json<{ query_id: string }>()).map((row) => row.query_id);
+}
