@@ -2,6 +2,9 @@ import type { Target } from './closed-load.ts';
 import { connectSender } from './sender.ts';
 import type { NextVisitor } from './visitors.ts';
 
+/** Before the counted requests, at the same rate, so that both sides have seen all connections and compiled what they run. */
+const leadInSeconds = 1;
+
 /** `latenciesMs`: ascending. */
 export type OpenLoadResult = { latenciesMs: Float64Array; failed: number };
 
@@ -19,7 +22,7 @@ export async function openLoad(options: {
 }): Promise<OpenLoadResult> {
   const { target, nextVisitor, connections, perSecond, seconds } = options;
   const senders = await Promise.all(Array.from({ length: connections }, () => connectSender(target.port, nextVisitor)));
-  const dueMs = arrivals(perSecond, seconds);
+  const dueMs = arrivals(perSecond, leadInSeconds + seconds);
   const latenciesMs = new Float64Array(dueMs.length);
   const idle = [...senders];
   let failed = 0;
@@ -52,7 +55,8 @@ export async function openLoad(options: {
     else tick();
   });
   for (const sender of senders) sender.close();
-  return { latenciesMs: latenciesMs.sort(), failed };
+  const counted = latenciesMs.subarray(dueMs.findIndex((ms) => ms >= leadInSeconds * 1_000));
+  return { latenciesMs: counted.sort(), failed };
 }
 
 function arrivals(perSecond: number, seconds: number): number[] {

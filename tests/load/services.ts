@@ -52,7 +52,7 @@ export function createServices(options: {
     if (fromSource) return ['--import', 'tsx', `services/${service}/src/main.ts`];
     const building = built.get(service) ?? bundle(service);
     built.set(service, building);
-    return [await building];
+    return ['--v8-pool-size=1', await building];
   }
 
   async function run(args: string[], probePath: string, more: Record<string, string>): Promise<Started> {

@@ -33,6 +33,7 @@ export type AppendCall = ReturnType<typeof createAppendCall>;
 export function createAppendCall(partitions: number, writers: ByteWriters, ids: UuidV7Minter) {
   const plain: Unit = { entries: [], appends: [], slotCount: 0 };
   const units: Unit[] = [plain];
+  let appendCount = 0;
   let eventCount = 0;
   let byteCount = 0;
   let settled = false;
@@ -50,6 +51,7 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
     const { length: count } = placements;
     unit.appends.push({ resolve: settle.resolve, reject: settle.reject, firstSlot, count });
     unit.slotCount += count;
+    appendCount += 1;
     eventCount += count;
     if (areInTimeOrder(placements)) {
       let slot = firstSlot;
@@ -130,6 +132,7 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
     settle,
     fail,
     isSettled: () => settled,
+    appendCount: () => appendCount,
     eventCount: () => eventCount,
     isFull: () => eventCount >= callEventsMax || byteCount >= callBytesMax,
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { EventRow } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
@@ -69,6 +70,18 @@ describe('the event log', () => {
     const entries = await storedEntries(redis);
     expect(entries.flat()).toHaveLength(12);
     expect(entries.length).toBeLessThanOrEqual(partitions);
+  });
+
+  test('lets the appends of a busy process gather, and a sender who is alone never wait', async () => {
+    const busy = createEventLog({ redis, partitions: 1, callIntervalMs: 500 });
+    await Promise.all([1, 2].map(() => busy.append({ placements: [placement()] })));
+    const first = busy.append({ placements: [placement()] });
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    await Promise.all([first, busy.append({ placements: [placement()] })]);
+    expect((await storedEntries(redis)).map((events) => events.length)).toEqual([2, 2]);
+
+    const alone = createEventLog({ redis, partitions: 1, callIntervalMs: 60_000 });
+    for (let i = 0; i < 3; i++) await alone.append({ placements: [placement()] });
   });
 
   test('keeps the events of a website in one partition', async () => {

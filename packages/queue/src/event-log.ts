@@ -1,4 +1,4 @@
-import { promisify } from 'node:util';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
 import { appendScript } from './append-script.ts';
@@ -11,7 +11,6 @@ import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
 
 /** Turns of the event loop that a call waits for more events at most: a few milliseconds in a collector that is busy. */
 const gatherTurnsMax = 4;
-const nextTurn = promisify(setImmediate);
 
 export type EventLog = {
   /**
@@ -25,9 +24,9 @@ export type EventLog = {
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
  * the busier the collector, the fuller its calls.
  * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
- * in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that they open. `overflow`: while it gives a reason nothing is
- * taken. `appendMaxWaitMs`: an append is settled after this time; less
- * than the connection's command timeout.
+ * in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that they open. `overflow`:
+ * while it gives a reason nothing is taken. `appendMaxWaitMs`: an append is settled after this time; less than the connection's
+ * command timeout. `callIntervalMs`: a busy process's calls leave this far apart, since most of what a small call costs is its own.
  */
 export function createEventLog({
   redis,
@@ -36,6 +35,7 @@ export function createEventLog({
   ids = createUuidV7Minter({ now }),
   overflow = () => null,
   appendMaxWaitMs = 950,
+  callIntervalMs = 3,
 }: {
   redis: Redis;
   partitions: number;
@@ -43,6 +43,7 @@ export function createEventLog({
   ids?: UuidV7Minter;
   overflow?: LogOverflow;
   appendMaxWaitMs?: number;
+  callIntervalMs?: number;
 }): EventLog {
   const runScript = createRedisScript(redis, appendScript);
   const clock = createRedisClock(redis);
@@ -50,6 +51,8 @@ export function createEventLog({
   const waiting: AppendCall[] = [];
   /** The call that was sent last. */
   let sent: AppendCall | undefined;
+  /** On the clock of `performance.now`. */
+  let sentAt = 0;
   let isSending = false;
 
   async function sendWaiting(): Promise<void> {
@@ -57,13 +60,19 @@ export function createEventLog({
       await gather(call);
       waiting.shift();
       sent = call;
+      sentAt = performance.now();
       await send(call);
     }
     isSending = false;
   }
 
-  /** Waits as long as every turn of the event loop brings more events: a full call costs hardly more than a small one. */
+  /**
+   * Waits while that is likely to bring more events: after a call of several appends until the next is due, then as long as every
+   * turn of the event loop brings more. A sender who is alone waits for neither.
+   */
   async function gather(call: AppendCall): Promise<void> {
+    const restMs = sentAt + callIntervalMs - performance.now();
+    if (restMs > 0 && sent && sent.appendCount() > 1 && !call.isFull()) await delay(restMs);
     for (let turn = 0, count = 0; turn < gatherTurnsMax && !call.isFull(); turn++) {
       if (call.eventCount() === count) return;
       count = call.eventCount();
