@@ -1,6 +1,6 @@
 import { filterCondition } from './filters.ts';
 import type { Bind } from './query.ts';
-import type { Question } from './question.ts';
+import type { Cohort, Question, Selection } from './question.ts';
 
 /** The session behind a visit, from the visitor_key of its events: the identified one where there is one. */
 export const VISITOR_OF_VISIT = 'bitAnd(max(visitor_key), 9223372036854775807)';
@@ -30,11 +30,31 @@ function instant(at: Date, bind: Bind): string {
 
 /** Whether an event inside the scope fits the question; `1` when all do. */
 export function matchCondition(question: Question, bind: Bind): string {
-  const filters = question.filters.map((filter) => filterCondition(filter, bind));
-  const conditions = question.match === 'any' && filters.length > 0 ? [`(${filters.join(' OR ')})`] : filters;
-  if (question.eventType !== undefined) conditions.push(`event_type = ${bind(question.eventType, 'UInt8')}`);
-  if (question.excludeBounce) conditions.push(`visit_id NOT IN (${bouncedVisits(question, bind)})`);
+  const { segment, cohort, eventType, excludeBounce } = question;
+  const conditions = selectionConditions(question, bind);
+  if (segment) conditions.push(...selectionConditions(segment, bind));
+  if (eventType !== undefined) conditions.push(`event_type = ${bind(eventType, 'UInt8')}`);
+  if (excludeBounce) conditions.push(`visit_id NOT IN (${bouncedVisits(question, bind)})`);
+  if (cohort) conditions.push(`visit_id IN (${visitsOfCohort(question, cohort, bind)})`);
   return conditions.length === 0 ? '1' : conditions.join(' AND ');
+}
+
+/** Conditions that must all hold; none when nothing is filtered. */
+function selectionConditions({ filters, match }: Selection, bind: Bind): string[] {
+  const conditions = filters.map((filter) => filterCondition(filter, bind));
+  return match === 'any' && conditions.length > 0 ? [`(${conditions.join(' OR ')})`] : conditions;
+}
+
+/** Visits in the question's range whose visitor is a member. Who is a member is decided in the cohort's own range. */
+function visitsOfCohort(question: Question, cohort: Cohort, bind: Bind): string {
+  const { type, value } = cohort.action;
+  const did = [
+    `event_type = ${type === 'path' ? 1 : 2}`,
+    filterCondition({ name: type, op: 'eq', values: [value] }, bind),
+    ...selectionConditions(cohort, bind),
+  ].join(' AND ');
+  const members = `SELECT ${VISITOR_OF_VISIT} FROM events WHERE ${visitScope({ ...question, range: cohort.range }, bind)} GROUP BY visit_id HAVING countIf(${did}) > 0`;
+  return `SELECT visit_id FROM events WHERE ${visitScope(question, bind)} GROUP BY visit_id HAVING ${VISITOR_OF_VISIT} IN (${members})`;
 }
 
 function bouncedVisits(question: Question, bind: Bind): string {

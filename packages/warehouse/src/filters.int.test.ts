@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Filter, FilterName, Question } from './question.ts';
+import type { Comparison, Filter, FilterName, Question } from './question.ts';
 import { createTestSite, type TestEvent } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 
@@ -16,8 +16,8 @@ async function tagged(events: Record<string, Partial<TestEvent>>) {
   return { site, select };
 }
 
-const is = (name: FilterName, ...values: string[]): Filter => ({ name, op: 'eq', values });
-const filter = (name: FilterName, op: Filter['op'], ...values: string[]): Filter => ({ name, op, values });
+const is = (name: FilterName, ...values: string[]): Comparison => ({ name, op: 'eq', values });
+const filter = (name: FilterName, op: Comparison['op'], ...values: string[]): Comparison => ({ name, op, values });
 
 const fields: [FilterName, keyof TestEvent][] = [
   ['path', 'urlPath'],
@@ -215,5 +215,27 @@ test('whatever text a value is, it is only a value', async () => {
     expect(await select([is('path', value)]), value).toEqual([]);
     expect(await select([is('city', value)]), value).toEqual([]);
     expect(await select([filter('title', 'c', value)]), value).toEqual([]);
+  }
+});
+
+test('of the comparisons of one condition any may hold, also beside other conditions and with match=any', async () => {
+  const { select } = await tagged({
+    a: { urlPath: '/a', browser: 'Chrome' },
+    blog: { urlPath: '/blog', browser: 'Chrome' },
+    c: { urlPath: '/c', browser: 'Firefox' },
+  });
+  const either = { anyOf: [is('path', '/a'), filter('path', 'c', 'blog')] };
+  expect(await select([either])).toEqual(['a', 'blog']);
+  expect(await select([either, filter('path', 'neq', '/a')])).toEqual(['blog']);
+  expect(await select([either, is('browser', 'firefox')], { match: 'any' })).toEqual(['a', 'blog', 'c']);
+  expect(await select([{ anyOf: [filter('path', 'neq', '/a'), is('path', '/a')] }])).toEqual(['a', 'blog', 'c']);
+});
+
+test('a value with NUL matches nothing, and everything where it is denied', async () => {
+  const { select } = await tagged({ a: { urlPath: '/a' }, empty: { urlPath: '' } });
+  for (const value of ['\0', '/a\0', '\0/a']) {
+    for (const op of ['eq', 'c', 're'] as const) expect(await select([filter('path', op, value)]), op).toEqual([]);
+    for (const op of ['neq', 'dnc', 'nre'] as const)
+      expect(await select([filter('path', op, value)]), op).toEqual(['a', 'empty']);
   }
 });

@@ -1,5 +1,5 @@
 import type { Bind } from './query.ts';
-import type { Filter, FilterName, FilterOperator } from './question.ts';
+import type { Comparison, Filter, FilterName, FilterOperator } from './question.ts';
 
 /** The column that each filter looks at. */
 const filterColumn = {
@@ -42,14 +42,19 @@ const negations = { neq: 'eq', dnc: 'c', nre: 're', ns: 's' } as const satisfies
 >;
 
 /** The condition under which an event fits the filter (docs/semantics.md "Filters"). */
-export function filterCondition({ name, op, values }: Filter, bind: Bind): string {
+export function filterCondition(filter: Filter, bind: Bind): string {
+  if (!('anyOf' in filter)) return comparisonCondition(filter, bind);
+  return anyOf(filter.anyOf.map((comparison) => comparisonCondition(comparison, bind)));
+}
+
+function comparisonCondition({ name, op, values }: Comparison, bind: Bind): string {
   const column = filterColumn[name];
   switch (op) {
     case 'neq':
     case 'dnc':
     case 'nre':
     case 'ns':
-      return `NOT ${filterCondition({ name, op: negations[op], values }, bind)}`;
+      return `NOT ${comparisonCondition({ name, op: negations[op], values }, bind)}`;
     case 's':
       return `(${column} != '')`;
     case 'c':

@@ -6,10 +6,12 @@ import type { EventRow } from '../event-row.ts';
 import type { MetricType } from '../queries/dimensions.ts';
 import type { ExpandedMetric, Metric } from '../queries/metrics.ts';
 import type { Stats } from '../queries/stats.ts';
-import type { Question } from '../question.ts';
-import { fitsFilter } from './fits-filter.ts';
+import type { Cohort, Question } from '../question.ts';
+import { fitsSelection } from './fits-filter.ts';
 
-type Visit = { events: EventRow[]; fitting: EventRow[]; visitor: string; pageviews: number; seconds: number };
+/** A visit over all of its events of type 1 and 2 in the range. */
+type WholeVisit = { visitId: string; events: EventRow[]; visitor: string; pageviews: number; seconds: number };
+type Visit = WholeVisit & { fitting: EventRow[] };
 
 const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
 const distinct = (values: string[]) => new Set(values).size;
@@ -27,29 +29,53 @@ function inRange(rows: EventRow[], { websiteId, range }: Question): EventRow[] {
   return rows.filter((row) => row.websiteId === websiteId && row.createdAtMs >= start && row.createdAtMs <= end);
 }
 
-function fits(row: EventRow, question: Question, bounced: Set<string>): boolean {
-  const results = question.filters.map((filter) => fitsFilter(row, filter));
-  const filtered =
-    results.length === 0 || (question.match === 'any' ? results.includes(true) : !results.includes(false));
+/** What a whole visit decides for its events, by the visit's id. */
+type VisitRules = { bounced: Set<string>; members: Set<string> | undefined };
+
+function fits(row: EventRow, question: Question, { bounced, members }: VisitRules): boolean {
   const typed = question.eventType === undefined || row.eventType === question.eventType;
-  return filtered && typed && !(question.excludeBounce && bounced.has(row.visitId));
+  const kept = !(question.excludeBounce && bounced.has(row.visitId)) && (!members || members.has(row.visitId));
+  const inSegment = !question.segment || fitsSelection(row, question.segment);
+  return typed && kept && inSegment && fitsSelection(row, question);
 }
 
-/** Visits with an event that fits; visitor, pageviews and time over all of their events of type 1 and 2 in the range. */
-function visitsOf(rows: EventRow[], question: Question): Visit[] {
+function wholeVisits(rows: EventRow[], question: Question): WholeVisit[] {
   const events = inRange(rows, question).filter((row) => row.eventType !== 5);
-  const groups = [...grouped(events, (row) => row.visitId)].map((group) => group.toSorted((a, b) => newestFirst(b, a)));
-  const bounced = new Set(
-    groups.filter((group) => pageviewsOf(group) === 1).flatMap((group) => group.map((row) => row.visitId)),
-  );
-  return groups
+  return grouped(events, (row) => row.visitId)
+    .map((group) => group.toSorted((a, b) => newestFirst(b, a)))
     .map((group) => ({
+      visitId: group[0]?.visitId ?? '',
       events: group,
-      fitting: group.filter((row) => fits(row, question, bounced)),
       visitor: (group.find((row) => row.distinctId !== '') ?? group[0])?.sessionId ?? '',
       pageviews: pageviewsOf(group),
       seconds: Math.floor(((group.at(-1)?.createdAtMs ?? 0) - (group[0]?.createdAtMs ?? 0)) / 1000),
-    }))
+    }));
+}
+
+function rulesOf(rows: EventRow[], question: Question): VisitRules {
+  const visits = wholeVisits(rows, question);
+  const cohort = question.cohort && membersOf(rows, question, question.cohort);
+  return {
+    bounced: new Set(visits.filter((visit) => visit.pageviews === 1).map((visit) => visit.visitId)),
+    members: cohort && new Set(visits.filter((visit) => cohort.has(visit.visitor)).map((visit) => visit.visitId)),
+  };
+}
+
+/** Visitors who viewed the page, or did the event, in the cohort's range. */
+function membersOf(rows: EventRow[], question: Question, cohort: Cohort): Set<string> {
+  const { type, value } = cohort.action;
+  const did = (row: EventRow) =>
+    (type === 'path' ? row.eventType === 1 && row.urlPath === value : row.eventType === 2 && row.eventName === value) &&
+    fitsSelection(row, cohort);
+  const visits = wholeVisits(rows, { ...question, range: cohort.range });
+  return new Set(visits.filter((visit) => visit.events.some(did)).map((visit) => visit.visitor));
+}
+
+/** Visits with an event that fits. */
+function visitsOf(rows: EventRow[], question: Question): Visit[] {
+  const rules = rulesOf(rows, question);
+  return wholeVisits(rows, question)
+    .map((visit) => ({ ...visit, fitting: visit.events.filter((row) => fits(row, question, rules)) }))
     .filter((visit) => visit.fitting.length > 0);
 }
 
@@ -78,14 +104,10 @@ export function referenceSeries(rows: EventRow[], question: Question, bucketStar
 
 /** Ids of the events in the log, newest first. */
 export function referenceLog(rows: EventRow[], question: Question, search: string): string[] {
-  const bounced = new Set(
-    visitsOf(rows, { ...question, filters: [], eventType: undefined, excludeBounce: false }).flatMap((visit) =>
-      visit.pageviews === 1 ? (visit.events[0]?.visitId ?? '') : [],
-    ),
-  );
+  const rules = rulesOf(rows, question);
   const contains = (text: string) => text.toLowerCase().includes(search.toLowerCase());
   return inRange(rows, question)
-    .filter((row) => (question.eventType === 5) === (row.eventType === 5) && fits(row, question, bounced))
+    .filter((row) => (question.eventType === 5) === (row.eventType === 5) && fits(row, question, rules))
     .filter((row) => contains(row.urlPath) || contains(row.eventName) || contains(row.pageTitle))
     .sort(newestFirst)
     .map((row) => row.eventId);

@@ -1,5 +1,5 @@
 import type { EventRow } from '../event-row.ts';
-import type { Filter, FilterName } from '../question.ts';
+import type { Comparison, Filter, FilterName, Selection } from '../question.ts';
 
 const fieldOf = {
   path: 'urlPath',
@@ -26,8 +26,17 @@ const fieldOf = {
 
 const ignoringCase: FilterName[] = ['os', 'browser', 'device', 'country', 'region', 'city', 'language'];
 
-/** Whether a row fits one filter (docs/semantics.md "Filters"). */
-export function fitsFilter(row: EventRow, { name, op, values }: Filter): boolean {
+/** Whether a row fits the filters together (docs/semantics.md "Filters"). */
+export function fitsSelection(row: EventRow, { filters, match }: Selection): boolean {
+  const results = filters.map((filter) => fitsFilter(row, filter));
+  return results.length === 0 || (match === 'any' ? results.includes(true) : !results.includes(false));
+}
+
+function fitsFilter(row: EventRow, filter: Filter): boolean {
+  return 'anyOf' in filter ? filter.anyOf.some((comparison) => compares(row, comparison)) : compares(row, filter);
+}
+
+function compares(row: EventRow, { name, op, values }: Comparison): boolean {
   const text = row[fieldOf[name]];
   const equal = () => values.some((value) => equals(name, row, value));
   const contains = () => values.some((value) => text.toLowerCase().includes(value.toLowerCase()));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EventRow } from '../event-row.ts';
-import type { Filter, FilterName, Question } from '../question.ts';
+import type { Cohort, Comparison, DateRange, Filter, FilterName, Question, Selection } from '../question.ts';
 import { at, type createTestSite } from '../test-site.ts';
 
 /** Chance with a seed: the same seed, the same numbers. */
@@ -95,8 +95,13 @@ const filterPool: Record<FilterName, readonly string[]> = {
 const fragments = ['a', 'O', '%', '_', 'é', 'Ż', '.', 'example', '-'];
 const expressions = ['^/a', 'o$', '^.$', '[a-c]|ż', 'exam.le', '^$', '\\.', 'DE'];
 
-export function randomFilter(chance: Chance): Filter {
+function randomFilter(chance: Chance): Filter {
   const name = chance.pick(Object.keys(filterPool) as FilterName[]);
+  const alternatives = Array.from({ length: 2 }, () => randomComparison(chance, name));
+  return chance.often(0.2) ? { anyOf: alternatives } : randomComparison(chance, name);
+}
+
+function randomComparison(chance: Chance, name: FilterName): Comparison {
   const op = chance.pick(['eq', 'eq', 'neq', 'c', 'dnc', 're', 'nre', 's', 'ns'] as const);
   const pool = {
     eq: filterPool[name],
@@ -114,14 +119,30 @@ export function randomFilter(chance: Chance): Filter {
   return { name, op, values };
 }
 
-export function randomQuestion(chance: Chance, websiteId: string = randomUUID()): Question {
+function randomSelection(chance: Chance, counts: readonly number[]): Selection {
+  const filters = Array.from({ length: chance.pick(counts) }, () => randomFilter(chance));
+  return { filters, match: chance.pick(['all', 'any']) };
+}
+
+function randomRange(chance: Chance): DateRange {
   const bound = () => START + (chance.often(0.5) ? chance.whole(SPAN_MS) : chance.pick([0, SPAN_MS]));
   const [startAt = 0, endAt = 0] = [bound(), bound()].sort((a, b) => a - b);
+  return { startAt: new Date(startAt), endAt: new Date(endAt) };
+}
+
+function randomCohort(chance: Chance): Cohort {
+  const type = chance.pick(['path', 'event'] as const);
+  const action = { type, value: chance.pick(type === 'path' ? pools.urlPath : ['buy', 'Buy', 'sign']) };
+  return { ...randomSelection(chance, [0, 0, 1]), range: randomRange(chance), action };
+}
+
+export function randomQuestion(chance: Chance, websiteId: string = randomUUID()): Question {
   return {
     websiteId,
-    range: { startAt: new Date(startAt), endAt: new Date(endAt) },
-    filters: Array.from({ length: chance.pick([0, 0, 1, 1, 2, 3]) }, () => randomFilter(chance)),
-    match: chance.pick(['all', 'any']),
+    range: randomRange(chance),
+    ...randomSelection(chance, [0, 0, 1, 1, 2, 3]),
+    segment: chance.often(0.2) ? randomSelection(chance, [0, 1, 2]) : undefined,
+    cohort: chance.often(0.25) ? randomCohort(chance) : undefined,
     eventType: chance.pick([undefined, undefined, undefined, 1, 2, 5]),
     excludeBounce: chance.often(0.25),
     route: 'test',
