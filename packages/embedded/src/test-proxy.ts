@@ -5,6 +5,7 @@ export type Target = { host: string; port: number };
 export type TestProxy = Awaited<ReturnType<typeof createTestProxy>>;
 
 type Connection = { client: Socket; server: Socket; answers: (() => void)[] };
+type Refusal = { status: number; body: string };
 
 /**
  * Stands between clients and a server, for tests, and does to them what networks and servers do at their worst. With several targets every
@@ -16,7 +17,8 @@ export async function createTestProxy(...firstTargets: Target[]) {
   let isDown = false;
   let isHanging = false;
   let delayMs = 0;
-  let refusal: { status: number; body: string } | null = null;
+  let refusal: Refusal | null = null;
+  let some: (Refusal & { text: string; left: number }) | null = null;
   let answersToLose = 0;
   let lost = 0;
   let next = 0;
@@ -44,12 +46,19 @@ export async function createTestProxy(...firstTargets: Target[]) {
       });
     }
     client.on('data', (chunk) => {
-      if (refusal) refuse(client, refusal);
-      else server.write(chunk);
+      const refused = refusal ?? refusalOf(chunk);
+      if (refused) refuse(client, refused);
+      else if (!client.writableEnded) server.write(chunk); // else the rest of a request that was refused
     });
     client.on('end', () => server.end());
     server.on('data', (chunk) => answer(connection, chunk));
     server.on('end', () => later(connection, () => client.end()));
+  }
+
+  function refusalOf(chunk: Buffer): Refusal | null {
+    if (some === null || some.left === 0 || !chunk.includes(some.text)) return null;
+    some.left -= 1;
+    return some;
   }
 
   async function connectToNext(): Promise<Socket | null> {
@@ -121,12 +130,19 @@ export async function createTestProxy(...firstTargets: Target[]) {
     answerAll(status: number, body: string): void {
       refusal = { status, body };
     },
-    /** Ends what `goDown`, `hang`, `slowDown` and `answerAll` began. */
+    /** Answers HTTP requests whose head has the text itself, as often as said, and forwards none of these. */
+    answerSome(text: string, left: number, status: number, body: string): void {
+      some = { text, left, status, body };
+    },
+    /** How many requests `answerSome` has still to answer. */
+    someLeft: () => some?.left ?? 0,
+    /** Ends what `goDown`, `hang`, `slowDown`, `answerAll` and `answerSome` began. */
     goUp(): void {
       isDown = false;
       isHanging = false;
       delayMs = 0;
       refusal = null;
+      some = null;
       for (const { answers } of connections) for (const act of answers.splice(0)) act();
     },
     /** Forwards what the client sends but cuts the connection instead of answering, as often as said. */
@@ -144,7 +160,7 @@ export async function createTestProxy(...firstTargets: Target[]) {
   };
 }
 
-function refuse(client: Socket, { status, body }: { status: number; body: string }): void {
+function refuse(client: Socket, { status, body }: Refusal): void {
   client.end(
     `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
