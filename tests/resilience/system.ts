@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { runPostgres } from '@meridian/embedded/postgres-store';
 import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
 import { migrate } from '@meridian/registry/migrate';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
@@ -143,6 +144,8 @@ export async function startSystem(options: SystemOptions = {}) {
         const answer = await runClickHouse(urls.CLICKHOUSE_URL, statement.replaceAll('{db}', database));
         return answer.split('\n').filter((line) => line !== '');
       },
+      /** One statement, around the proxy. Gives its rows. */
+      postgres: (statement: string) => runPostgres(urls.DATABASE_URL, statement),
       stop,
     };
   } catch (error) {
