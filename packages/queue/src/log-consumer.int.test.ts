@@ -40,11 +40,11 @@ async function connect(redisUrl: string): Promise<void> {
   log = createEventLog({ redis, partitions, ids: ids.ids, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
 
-async function consumer(name: string = randomUUID()): Promise<LogConsumer> {
+async function consumer(name: string = randomUUID(), idleMs = reclaimIdleMs): Promise<LogConsumer> {
   const [own, reader] = [await connectWorker(url), await connectWorker(url)];
   ends.push(() => own.disconnect());
   ends.push(() => reader.disconnect());
-  return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs });
+  return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs: idleMs });
 }
 
 /** Appends events of as many websites, and gives their ids, in order. */
@@ -255,6 +255,58 @@ describe('exactly once', () => {
     const fresh = await getBatch(worker);
     expect(idsOf(fresh)).toEqual(after);
     expect(fresh.mayBeStored).toBe(false);
+  });
+
+  describe('after a restart of Redis, which may have forgotten that a worker is storing them,', () => {
+    const patientMs = 4_000;
+
+    async function restarted(prepare: () => Promise<unknown>): Promise<void> {
+      const server = await startOwnRedis();
+      ends.push(server.remove);
+      await connect(server.url);
+      const worker = await consumer();
+      expect(await worker.next(limits)).toBeNull();
+      await prepare();
+      await server.kill();
+      await server.start();
+      await expect.poll(() => redis.status).toBe('ready');
+    }
+
+    /** The wait is the guarantee: so long a worker may take to notice. */
+    async function expectWaits(ids: string[]): Promise<void> {
+      const worker = await consumer('patient', patientMs);
+      const startedAt = performance.now();
+      const batch = await getBatch(worker);
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(patientMs / 4);
+      expect(idsOf(batch)).toEqual(ids.sort());
+      expect(batch.mayBeStored).toBe(true);
+      expect(await worker.commit(batch, [])).toBe(true);
+    }
+
+    test('events that were there are begun when that worker must have noticed', async () => {
+      let there: string[] = [];
+      await restarted(async () => {
+        there = await append(10);
+      });
+      await expectWaits(there);
+    });
+
+    test('so are those that come back behind entries that were handed out', async () => {
+      let there: string[] = [];
+      await restarted(async () => {
+        there = await append(10);
+        for (const stream of streams) await redis.xgroup('SETID', stream, consumerGroup, '$');
+      });
+      await expectWaits(there);
+    });
+
+    test('events that come later wait for nobody', async () => {
+      await restarted(async () => {});
+      const worker = await consumer('patient', 4_000_000);
+      expect(await worker.next(limits)).toBeNull();
+      const after = await append(10);
+      expect(idsOf(await getBatch(worker))).toEqual(after);
+    });
   });
 });
 

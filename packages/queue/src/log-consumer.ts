@@ -106,12 +106,17 @@ export function createLogConsumer({
       const entries = await gather(limits);
       await prepare();
       const wereThere = entries.some(wasThereAtRestart);
-      if (wereThere) await delay(Math.max(0, restartSeenAt + restartSettlesMs - performance.now()));
+      if (wereThere) await restartHasSettled();
       return await begin(toLogBatch(entries, wereThere));
     } catch (error) {
       mustPrepare(); // the group may be gone
       throw error;
     }
+  }
+
+  async function restartHasSettled(): Promise<void> {
+    const restMs = restartSeenAt + restartSettlesMs - performance.now();
+    if (restMs > 0) await delay(restMs);
   }
 
   async function takeAbandoned(): Promise<LogBatch | null> {
@@ -124,6 +129,7 @@ export function createLogConsumer({
     }
     const [token, entries] = found as [Buffer, RawEntry[][]];
     if (token.length > 0) return toLogBatch(entries, true, token.toString());
+    await restartHasSettled();
     return begin(toLogBatch(entries, true));
   }
 
