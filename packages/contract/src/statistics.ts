@@ -23,6 +23,14 @@ export const filterNames = [
   'hostname',
   'distinctId',
 ] as const;
+export type FilterName = (typeof filterNames)[number];
+
+/** What may stand before a filter's value, with a dot. */
+export const filterOperators = ['eq', 'neq', 'c', 'dnc', 're', 'nre', 's', 'ns'] as const;
+export type FilterOperator = (typeof filterOperators)[number];
+
+/** Of a regular expression. */
+export const expressionMaxCharacters = 200;
 
 /** Names that older clients send for filters and for `type` of metrics. */
 export const oldNames: ReadonlyMap<string, string> = new Map([
@@ -37,6 +45,18 @@ export const oldNames: ReadonlyMap<string, string> = new Map([
   ['utm_term', 'utmTerm'],
   ['distinct_id', 'distinctId'],
 ]);
+
+/** The filter of a key: its name, new or old, with an optional number ('path', 'path1', 'url2' -> 'path'); null for other keys. */
+export function filterNameOf(key: string): FilterName | null {
+  const withoutNumber = key.replace(/\d+$/, '');
+  const name = oldNames.get(withoutNumber) ?? withoutNumber;
+  return filterNames.find((known) => known === name) ?? null;
+}
+
+/** Whether the value can be used with the operator: an expression may not be too long. */
+export function isShortEnough(operator: FilterOperator, value: string): boolean {
+  return (operator !== 're' && operator !== 'nre') || [...value].length <= expressionMaxCharacters;
+}
 
 export const Unit = z.enum(['minute', 'hour', 'day', 'month', 'year']);
 export type Unit = z.infer<typeof Unit>;

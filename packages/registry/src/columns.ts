@@ -23,8 +23,9 @@ export const instant = customType<{ data: Date; driverData: string }>({
   fromDriver: (stored) => new Date(stored),
 });
 
-/** `jsonb`; NUL is removed from every text inside. */
+/** `jsonb`, which refuses NUL and lone surrogates: the former is removed from every text inside, the latter become U+FFFD. */
 export const json = customType<{ data: Record<string, unknown>; driverData: unknown }>({
   dataType: () => 'jsonb',
-  toDriver: (value) => JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? withoutNul(inner) : inner)),
+  toDriver: (value) =>
+    JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? withoutNul(inner).toWellFormed() : inner)),
 });

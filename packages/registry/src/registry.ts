@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { createApiKey, deleteApiKey, findCallerByKeyHash, listApiKeys, touchApiKey } from './api-keys.ts';
 import { type Database, openDatabase } from './database.ts';
 import { RegistryError, toRegistryError } from './registry-error.ts';
+import { createSegment, deleteSegment, findSegment, listSegments, updateSegment } from './segments.ts';
 import { endSession, findSessionUser } from './sessions.ts';
 import { findTeamRole, listTeamsOfUser } from './teams.ts';
 import {
@@ -38,7 +39,7 @@ export type RegistryOptions = {
 };
 
 /**
- * Accounts, keys, teams and websites in Postgres. `databaseUrl` is postgres://..., its schema made by `migrate`.
+ * Accounts, keys, teams, websites and their segments in Postgres. `databaseUrl` is postgres://..., its schema made by `migrate`.
  * Connects at the first question. Everything rejects with `RegistryError` and nothing else.
  */
 export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 5000 }: RegistryOptions = {}) {
@@ -78,6 +79,11 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     markWebsitePurged: bound(markWebsitePurged),
     listPendingResets: bound(listPendingResets),
     markWebsiteReset: bound(markWebsiteReset),
+    createSegment: bound(createSegment),
+    findSegment: bound(findSegment),
+    listSegments: bound(listSegments),
+    updateSegment: bound(updateSegment),
+    deleteSegment: bound(deleteSegment),
     /** Resolves when Postgres answers. */
     ping: bound(ping),
     close,

@@ -146,3 +146,16 @@ export type WebsiteListRequest = PageRequest & {
   region: string;
   orderBy: WebsiteOrder;
 };
+
+export type SegmentType = 'segment' | 'cohort';
+
+export type SegmentFields = {
+  type: SegmentType;
+  name: string;
+  /** Kept as given; what they mean is the reader's to know. */
+  parameters: Record<string, unknown>;
+};
+
+export type Segment = SegmentFields & { id: string; websiteId: string; createdAt: Date; updatedAt: Date };
+
+export type SegmentListRequest = PageRequest & { websiteId: string; type: SegmentType };

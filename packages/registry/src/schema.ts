@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core';
 import { bytes, instant, json, text } from './columns.ts';
-import type { AccountRole, ReplayConfig, TeamRole } from './rows.ts';
+import type { AccountRole, ReplayConfig, SegmentType, TeamRole } from './rows.ts';
 
 const createdAt = () => instant('created_at').notNull().default(sql`now()`);
 const updatedAt = () => instant('updated_at').notNull().default(sql`now()`);
@@ -125,5 +125,25 @@ export const website = pgTable(
     index('website_unpurged').on(t.region).where(sql`${t.deletedAt} is not null and ${t.purgedAt} is null`),
     index('website_pending_reset').on(t.region).where(sql`${t.pendingResetAt} is not null`),
     check('website_one_owner', sql`num_nonnulls(${t.teamId}, ${t.userId}) = 1`),
+  ],
+);
+
+/** A stored selection of a website's events, or of its visitors. */
+export const segment = pgTable(
+  'segment',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    websiteId: uuid('website_id')
+      .notNull()
+      .references(() => website.id),
+    type: text('type').$type<SegmentType>().notNull(),
+    name: text('name').notNull(),
+    parameters: json('parameters').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    index('segment_website_id').on(t.websiteId, t.type),
+    check('segment_type', sql`${t.type} in ('segment', 'cohort')`),
   ],
 );

@@ -11,7 +11,7 @@ import type {
   WebsiteListRequest,
   WebsiteRoute,
 } from './rows.ts';
-import { website } from './schema.ts';
+import { segment, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
 const defaultReplayConfig: ReplayConfig = {
@@ -218,10 +218,10 @@ export async function listUnpurgedWebsites(db: Database, region: string): Promis
   return found.map((row) => row.id);
 }
 
-/** Notes that nothing of the deleted website is stored any more. */
+/** Notes that no event of the deleted website is stored any more, and removes what the registry itself keeps of it. */
 export async function markWebsitePurged(db: Database, id: string): Promise<void> {
-  await db
-    .update(website)
-    .set({ purgedAt: sql`now()` })
-    .where(and(eq(website.id, id), isNotNull(website.deletedAt)));
+  const isDeleted = and(eq(website.id, id), isNotNull(website.deletedAt));
+  const deletedWebsite = db.select({ id: website.id }).from(website).where(isDeleted);
+  await db.delete(segment).where(inArray(segment.websiteId, deletedWebsite));
+  await db.update(website).set({ purgedAt: sql`now()` }).where(isDeleted);
 }

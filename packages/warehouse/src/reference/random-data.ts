@@ -140,8 +140,8 @@ export function randomQuestion(chance: Chance, websiteId: string = randomUUID())
   return {
     websiteId,
     range: randomRange(chance),
-    ...randomSelection(chance, [0, 0, 1, 1, 2, 3]),
-    segment: chance.often(0.2) ? randomSelection(chance, [0, 1, 2]) : undefined,
+    ...randomSelection(chance, [0, 0, 0, 1, 1, 2, 3]),
+    segment: chance.often(0.3) ? randomSelection(chance, [0, 1, 2]) : undefined,
     cohort: chance.often(0.25) ? randomCohort(chance) : undefined,
     eventType: chance.pick([undefined, undefined, undefined, 1, 2, 5]),
     excludeBounce: chance.often(0.25),

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { pageAnswer, pageQuery } from './paging.ts';
+import { expressionMaxCharacters, filterNameOf, filterOperators, isShortEnough } from './statistics.ts';
+
+/** The operator and the value of a filter as the query string has them, apart: 'path=c./a' is path, c, '/a'. */
+const StoredFilter = z
+  .object({
+    name: z.string().refine((name) => filterNameOf(name) !== null, 'is not the name of a filter'),
+    operator: z.enum(filterOperators).default('eq'),
+    value: z.string().max(2_000).default(''),
+  })
+  .refine(({ operator, value }) => isShortEnough(operator, value), {
+    path: ['value'],
+    message: `an expression may have at most ${expressionMaxCharacters} characters`,
+  });
+export type StoredFilter = z.infer<typeof StoredFilter>;
+
+const selection = {
+  filters: z.array(StoredFilter).max(50).default([]),
+  /** How the filters combine. */
+  match: z.enum(['all', 'any']).default('all'),
+};
+
+/** The range in which a cohort's visitors did something: 'all', two instants in Unix ms, or the last units up to now. */
+export const cohortRangePattern = /^(?:all|range:(\d{1,15}):(\d{1,15})|(\d{1,4})(hour|day|week|month|year))$/;
+
+export const SegmentParameters = z.object(selection);
+export type SegmentParameters = z.infer<typeof SegmentParameters>;
+
+export const CohortParameters = z.object({
+  ...selection,
+  /** 'range:<ms>:<ms>', '30day' (today and the 29 days before), '0month' (this month), 'all'. */
+  dateRange: z.string().regex(cohortRangePattern, 'must be all, range:<ms>:<ms>, or a number of hours to years'),
+  action: z.object({ type: z.enum(['path', 'event']), value: z.string().min(1).max(2_000) }),
+});
+export type CohortParameters = z.infer<typeof CohortParameters>;
+
+const Name = z.string().min(1).max(200);
+
+/** Creating and changing take the same: a change replaces the whole record. */
+export const SegmentBody = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('segment'), name: Name, parameters: SegmentParameters }),
+  z.object({ type: z.literal('cohort'), name: Name, parameters: CohortParameters }),
+]);
+
+const SegmentType = z.enum(['segment', 'cohort']);
+
+export const SegmentListQuery = z.object({ ...pageQuery, type: SegmentType, search: z.string().default('') });
+
+export const SegmentRecord = z.object({
+  id: z.guid(),
+  websiteId: z.guid(),
+  type: SegmentType,
+  name: z.string(),
+  /** SegmentParameters or CohortParameters. */
+  parameters: z.record(z.string(), z.unknown()),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+export type SegmentRecord = z.infer<typeof SegmentRecord>;
+
+export const SegmentList = pageAnswer(SegmentRecord);
+export type SegmentList = z.infer<typeof SegmentList>;

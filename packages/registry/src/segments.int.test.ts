@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestRegistry } from './registry-fixtures.ts';
+import type { SegmentFields } from './rows.ts';
+
+let t: Awaited<ReturnType<typeof createTestRegistry>>;
+beforeAll(async () => {
+  t = await createTestRegistry(await createPostgresDatabase());
+});
+afterAll(() => t.close());
+
+const newSite = async () => (await t.newWebsite(await t.newUser())).id;
+const fields = (changes: Partial<SegmentFields> = {}): SegmentFields => ({
+  type: 'segment',
+  name: 'Buyers',
+  parameters: { filters: [], match: 'all' },
+  ...changes,
+});
+
+test('a segment is found as it was created, by its own website only', async () => {
+  const [site, other] = [await newSite(), await newSite()];
+  const created = await t.registry.createSegment(site, fields({ parameters: { filters: [{ value: '購物 😀' }] } }));
+  expect(created).toMatchObject({ websiteId: site, parameters: { filters: [{ value: '購物 😀' }] } });
+  expect(await t.registry.findSegment(site, created.id)).toEqual(created);
+  expect(await t.registry.findSegment(site, created.id.toUpperCase())).toEqual(created);
+  for (const [websiteId, id] of [
+    [other, created.id],
+    [site, randomUUID()],
+    [site, "x' OR 1=1"],
+  ] as const) {
+    expect(await t.registry.findSegment(websiteId, id)).toBeNull();
+    expect(await t.registry.updateSegment(websiteId, id, fields({ name: 'Taken' }))).toBeNull();
+    expect(await t.registry.deleteSegment(websiteId, id)).toBe(false);
+  }
+  expect(await t.registry.findSegment(site, created.id)).toEqual(created);
+});
+
+test('a change replaces everything and moves updatedAt forward; what is deleted is gone', async () => {
+  const site = await newSite();
+  const { id, ...before } = await t.registry.createSegment(site, fields());
+  const changes = fields({ type: 'cohort', name: 'New', parameters: { dateRange: 'all' } });
+  const updated = await t.registry.updateSegment(site, id, changes);
+  expect(updated).toEqual({ ...before, id, ...changes, updatedAt: expect.any(Date) });
+  expect(updated?.updatedAt.getTime()).toBeGreaterThan(before.updatedAt.getTime());
+  expect(await t.registry.deleteSegment(site, id)).toBe(true);
+  expect(await t.registry.findSegment(site, id)).toBeNull();
+});
+
+test('a list has one type of one website, sorted as people sort, searched in any letter case, in pages', async () => {
+  const site = await newSite();
+  for (const name of ['b', 'Ärger', 'A', 'c%']) await t.registry.createSegment(site, fields({ name }));
+  await t.registry.createSegment(site, fields({ type: 'cohort', name: 'a cohort' }));
+  await t.registry.createSegment(await newSite(), fields({ name: 'a foreign one' }));
+  const list = async (request: object = {}) => {
+    const page = { websiteId: site, type: 'segment', page: 1, pageSize: 20, ...request } as const;
+    const { rows, count } = await t.registry.listSegments(page);
+    return [count, ...rows.map((row) => row.name)];
+  };
+  expect(await list()).toEqual([4, 'A', 'Ärger', 'b', 'c%']);
+  expect(await list({ page: 2, pageSize: 3 })).toEqual([4, 'c%']);
+  expect(await list({ search: 'äR' })).toEqual([1, 'Ärger']);
+  expect(await list({ search: '%' })).toEqual([1, 'c%']);
+  expect(await list({ type: 'cohort' })).toEqual([1, 'a cohort']);
+});
+
+test('NUL is removed and half a surrogate pair replaced, at any depth: Postgres would refuse both', async () => {
+  const site = await newSite();
+  const text = { name: 'a\0\ud83d', parameters: { filters: [{ value: 'a\0\ud83d' }] } };
+  expect(await t.registry.createSegment(site, fields(text))).toMatchObject({
+    name: 'a\ufffd',
+    parameters: { filters: [{ value: 'a\ufffd' }] },
+  });
+});
+
+test('once a website is purged its segments are gone; those of others stay', async () => {
+  const [site, other] = [await newSite(), await newSite()];
+  const [gone, kept] = [
+    await t.registry.createSegment(site, fields()),
+    await t.registry.createSegment(other, fields()),
+  ];
+  await t.registry.markWebsitePurged(other);
+  await t.registry.deleteWebsite(site);
+  await t.registry.markWebsitePurged(site);
+  expect(await t.registry.findSegment(site, gone.id)).toBeNull();
+  expect(await t.registry.findSegment(other, kept.id)).toEqual(kept);
+});
