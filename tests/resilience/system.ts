@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { runPostgres } from '@meridian/embedded/postgres-store';
 import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
@@ -20,8 +22,10 @@ export type Member = {
   readonly name: ServiceName;
   readonly port: number;
   process(): Process;
-  /** Resolves when it runs, whether or not its stores answer. */
-  start(): Promise<void>;
+  /** Resolves when it runs, whether or not its stores answer. `more`: of its environment, this time. */
+  start(more?: Record<string, string>): Promise<void>;
+  /** Memory that it holds, in bytes. */
+  residentBytes(): Promise<number>;
   /** Ends it by the signal, and gives its exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 };
@@ -84,9 +88,13 @@ export async function startSystem(options: SystemOptions = {}) {
       name,
       port,
       process: () => running ?? missing(`${name} was not started`),
-      async start() {
-        running = startProcess(process.execPath, [entry], { ...env, PORT: String(port) });
+      async start(own = {}) {
+        running = startProcess(process.execPath, [entry], { ...env, PORT: String(port), ...own });
         await untilReady(running, `http://127.0.0.1:${port}/livez`);
+      },
+      async residentBytes() {
+        const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(member.process().pid)]);
+        return Number(stdout) * 1_024;
       },
       async end(signal) {
         running?.kill(signal);
