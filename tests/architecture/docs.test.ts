@@ -5,6 +5,7 @@ import { CliConfig } from '@meridian/cli/config';
 import { usage } from '@meridian/cli/usage';
 import { IngestConfig } from '@meridian/ingest/config';
 import { QueryEnvironment } from '@meridian/query/config';
+import { TracingConfig } from '@meridian/runtime/tracing';
 import { StandaloneConfig } from '@meridian/standalone/config';
 import { WorkerConfig } from '@meridian/worker/config';
 import { expect, test } from 'vitest';
@@ -17,7 +18,7 @@ const documents = [
 ];
 const settings = [
   ...new Set(
-    [CliConfig, IngestConfig, QueryEnvironment, StandaloneConfig, WorkerConfig].flatMap((config) =>
+    [CliConfig, IngestConfig, QueryEnvironment, StandaloneConfig, TracingConfig, WorkerConfig].flatMap((config) =>
       Object.keys(config.shape),
     ),
   ),

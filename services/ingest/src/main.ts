@@ -7,6 +7,7 @@ import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
 import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
+import { startTracing } from '@meridian/runtime/tracing';
 import { collectMetrics, createCollectCounts } from './collect-counts.ts';
 import { IngestConfig } from './config.ts';
 import { createIngest } from './create-ingest.ts';
@@ -24,6 +25,7 @@ runProcess({ logger }, async (life) => {
   const config = loadConfig(IngestConfig, process.env);
   logger.level = config.LOG_LEVEL;
   logger.info(redactConfig(config), 'starting');
+  await startTracing(process.env, { life, logger, service: 'meridian-ingest' });
 
   const redis = connectRedis(config.REDIS_URL, { role: 'producer', logger });
   const subscriber = connectRedis(config.REDIS_URL, { role: 'worker', logger });

@@ -7,7 +7,7 @@ function linesAt(sampleRate: number): object[] {
   const lines: object[] = [];
   const logger = { info: (fields: object) => void lines.push(fields) };
   const watch = createRouteWatch({ route: 'send', counts: createCollectCounts(), logger, sampleRate });
-  for (let i = 0; i < 100; i++) watch.answered({ requestId: `r${i}`, startedAt: 5 }, 200, 12);
+  for (let i = 0; i < 100; i++) watch.answered({ requestId: `r${i}`, startedAt: 5, request: { headers: {} } }, 200, 12);
   return lines;
 }
 

@@ -5,6 +5,7 @@ import { answerHeaders } from './http/answer-headers.ts';
 import { rateLimit } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { requestLog } from './http/request-log.ts';
+import { requestTrace } from './http/request-trace.ts';
 import { routedPath } from './http/routed-path.ts';
 import { unknownRoute } from './http/unknown-route.ts';
 import type { QueryDeps, QueryEnv } from './query-env.ts';
@@ -17,6 +18,7 @@ import { loginRoutes } from './routes/login.ts';
 import { meRoutes } from './routes/me.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { pageviewsRoutes } from './routes/pageviews.ts';
+import { segmentRoutes } from './routes/segments.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { userRoutes } from './routes/users.ts';
@@ -30,7 +32,7 @@ import { websitesRoutes } from './routes/websites.ts';
 export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.config) });
   const { region, logSampleRate } = deps.config;
-  app.use(requestLog({ ...deps, logSampleRate }), requestId(), answerHeaders(region));
+  app.use(requestTrace(), requestLog({ ...deps, logSampleRate }), requestId(), answerHeaders(region));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
   app.route('/api', publicRoutes(deps));
@@ -54,6 +56,7 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', adminRoutes(deps))
     .route('/', websitesRoutes(deps))
     .route('/', websiteRoutes(deps))
+    .route('/', segmentRoutes(deps))
     .route('/', statsRoutes(deps))
     .route('/', pageviewsRoutes(deps))
     .route('/', eventsRoutes(deps))

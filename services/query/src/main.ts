@@ -7,10 +7,12 @@ import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
 import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
+import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
 import { QueryEnvironment } from './config.ts';
 import { createQueryListener } from './create-query-listener.ts';
+import { createOnQuery } from './on-query.ts';
 import { onceRegistryAnswers } from './once-registry-answers.ts';
 import { createQueryCounts } from './query-counts.ts';
 
@@ -23,11 +25,12 @@ runProcess({ logger }, async (life) => {
   const env = loadConfig(QueryEnvironment, process.env);
   logger.level = env.LOG_LEVEL;
   logger.info(redactConfig(env), 'starting');
+  await startTracing(process.env, { life, logger, service: 'meridian-query' });
 
   const redis = connectRedis(env.REDIS_URL, { role: 'producer', logger });
   const registry = createRegistry(env.DATABASE_URL);
   const counts = createQueryCounts();
-  const warehouse = createWarehouse(env.CLICKHOUSE_URL, { onQuery: counts.question });
+  const warehouse = createWarehouse(env.CLICKHOUSE_URL, { onQuery: createOnQuery(counts) });
   const jobs = createJobs(env.REDIS_URL);
   life.onStop('stores', async () => {
     redis.disconnect();

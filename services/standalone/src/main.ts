@@ -2,6 +2,7 @@ import { type Stores, startStores } from '@meridian/embedded/stores';
 import { loadConfig } from '@meridian/runtime/config';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
+import { startTracing } from '@meridian/runtime/tracing';
 import { StandaloneConfig } from './config.ts';
 
 const logger = createLogger({ service: 'standalone', level: 'warn' });
@@ -9,6 +10,7 @@ const logger = createLogger({ service: 'standalone', level: 'warn' });
 runProcess({ logger }, async (life) => {
   const config = loadConfig(StandaloneConfig, process.env);
   logger.level = config.LOG_LEVEL;
+  await startTracing(process.env, { life, logger, service: 'meridian' });
   // The stores are processes of their own: while they start, this one loads the rest of the code.
   const starting = startEmbeddedStores(config);
   // Registered at once: whoever stops a start stops what it has started by then. One that failed has stopped itself.

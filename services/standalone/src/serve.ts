@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { errorBody } from '@meridian/contract/errors';
 import type { Stores } from '@meridian/embedded/stores';
 import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
+import { createOnQuery } from '@meridian/query/on-query';
 import { migrate } from '@meridian/registry/migrate';
 import { createRegistry, type Registry } from '@meridian/registry/registry';
 import { type HttpServer, listen } from '@meridian/runtime/http/server';
@@ -31,7 +32,7 @@ export async function serve(parts: {
   const settings = { ...config, APP_SECRET: config.APP_SECRET ?? (await keepAppSecret(dataDir)) };
 
   const counts = createCounts();
-  const warehouse = createWarehouse(stores.clickhouseUrl, { onQuery: counts.query.question });
+  const warehouse = createWarehouse(stores.clickhouseUrl, { onQuery: createOnQuery(counts.query) });
   const registry = createRegistry(stores.databaseUrl);
   life.onStop('connections', async () => {
     await Promise.all([registry.close(), warehouse.close()]);

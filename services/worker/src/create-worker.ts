@@ -5,6 +5,7 @@ import { createLogConsumer } from '@meridian/queue/log-consumer';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
 import type { Registry } from '@meridian/registry/registry';
 import type { Logger } from '@meridian/runtime/logger';
+import { runInSpan } from '@meridian/runtime/tracing';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
 import type { WorkerSettings } from './config.ts';
@@ -76,6 +77,15 @@ export function createWorker(deps: WorkerDeps): Worker {
     counts,
     stopSignal: stopping.signal,
   });
+  const writeInSpan: typeof writeBatch = (batch, lost) =>
+    runInSpan(
+      { kind: 'consumer' },
+      () => writeBatch(batch, lost),
+      () => ({
+        name: 'process events',
+        attributes: { 'messaging.operation.name': 'process', 'messaging.batch.message_count': batch.rows.count },
+      }),
+    );
   const limits = { eventsMax: config.FLUSH_MAX_ROWS, maxWaitMs: config.FLUSH_MAX_WAIT_MS };
   const holdEveryMs = config.RECLAIM_IDLE_MS / 4;
   let running: Promise<void> | undefined;
@@ -89,7 +99,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     const jobWorker = createJobWorker(redisUrl, handlers, createJobErrorLog(logger));
     const endSweep = startRemovalSweep({ registry, jobs, region: config.REGION, logger });
     try {
-      await runEventLane({ consumer, writeBatch, limits, holdEveryMs, logger }, stopping.signal);
+      await runEventLane({ consumer, writeBatch: writeInSpan, limits, holdEveryMs, logger }, stopping.signal);
     } finally {
       endSweep();
       await Promise.all([jobWorker.close(), jobs.close()]);

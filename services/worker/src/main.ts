@@ -6,6 +6,7 @@ import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
 import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
+import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { WorkerConfig } from './config.ts';
 import { createWorker } from './create-worker.ts';
@@ -23,6 +24,7 @@ runProcess({ logger }, async (life) => {
   const config = loadConfig(WorkerConfig, process.env);
   logger.level = config.LOG_LEVEL;
   logger.info(redactConfig(config), 'starting');
+  await startTracing(process.env, { life, logger, service: 'meridian-worker' });
 
   const connect = () => connectRedis(config.REDIS_URL, { role: 'worker', logger });
   const [redis, reader, subscriber] = [connect(), connect(), connect()];

@@ -3,6 +3,7 @@ import type { DeadLetter, LogConsumer } from '@meridian/queue/log-consumer';
 import { isPassingRedisError } from '@meridian/queue/redis-script';
 import { RegistryError } from '@meridian/registry/registry-error';
 import type { Logger } from '@meridian/runtime/logger';
+import { type RecordedSpan, recordSpan } from '@meridian/runtime/tracing';
 import { eventIdOf, readEventRow, type SessionPropertyRow, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
@@ -129,6 +130,7 @@ async function storeEvents(
         await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
         counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
         counts.insertRows.observe(numbers.length);
+        recordSpan(startedAt, () => insertSpan(numbers.length));
       }),
     async findMissing(numbers) {
       const keys = numbers.map((number) => ({
@@ -172,4 +174,9 @@ async function storeEvents(
   });
   await storeBlock(propertyStore, properties, `${batch.token}-properties`, batch.mayBeStored);
   return [...letters.values()];
+}
+
+function insertSpan(rows: number): RecordedSpan {
+  const attributes = { 'db.system.name': 'clickhouse', 'db.operation.name': 'INSERT', 'db.operation.batch.size': rows };
+  return { name: 'INSERT', kind: 'client', attributes };
 }

@@ -47,8 +47,8 @@ function callerOf(c: Context<QueryEnv>): { userId?: string; keyId?: string } {
 
 const unmatched = 'unmatched';
 
-/** Method and pattern of the route that the request met. Middlewares are registered for ALL methods, routes for one. */
-function routeOf(c: Context<QueryEnv>): { method: string; route: string } {
+/** Method and pattern of the route that the request met, once it is answered. Middlewares are registered for ALL methods, routes for one. */
+export function routeOf(c: Context<QueryEnv>): { method: string; route: string } {
   const found = matchedRoutes(c).find(({ method }) => method !== 'ALL');
   return found ? { method: found.method, route: found.path } : { method: unmatched, route: unmatched };
 }
