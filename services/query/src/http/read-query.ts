@@ -3,21 +3,22 @@ import type { z } from 'zod';
 import type { QueryEnv } from '../query-env.ts';
 import { invalidFields } from './bad-request.ts';
 
-/** The query string; NUL is removed, broken percent encodings stay as they were sent. */
+/** The query string; broken percent encodings stay as they were sent. */
 export function searchParams(c: Context<QueryEnv>): URLSearchParams {
   const { url } = c.req;
   const start = url.indexOf('?');
-  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1).replaceAll('%00', ''));
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
 }
 
 /**
- * The parameters that `schema` knows. An empty value counts as not given; of a repeated key the last value counts.
+ * The parameters that `schema` knows. NUL is removed. An empty value counts as not given; of a repeated key the last value counts.
  * @throws ApiError 400 that names every faulty parameter
  */
 export function readQuery<Schema extends z.ZodObject>(params: URLSearchParams, schema: Schema): z.output<Schema> {
   const given: Record<string, string> = {};
   for (const name of Object.keys(schema.shape)) {
-    const value = params.getAll(name).findLast((text) => text !== '');
+    const values = params.getAll(name).map((text) => text.replaceAll('\0', ''));
+    const value = values.findLast((text) => text !== '');
     if (value !== undefined) given[name] = value;
   }
   const parsed = schema.safeParse(given);

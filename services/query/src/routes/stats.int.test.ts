@@ -54,7 +54,11 @@ test('filters of the query string reach the numbers, joined as match says', asyn
   expect(await pageviews({ path: '/a' })).toBe(1);
   expect(await pageviews({ url: ['/a', '/b'] })).toBe(3);
   expect(await pageviews({ path: 'neq./a', path1: 'c.b' })).toBe(2);
+  expect(await pageviews({ path: ['/a', 'c.b'] })).toBe(3);
+  expect(await pageviews({ path: ['/a', 'c.x'], browser: 'firefox' })).toBe(0);
   expect(await pageviews({ title: 'Alpha, the first' })).toBe(1);
+  expect(await pageviews({ path: '\0' })).toBe(0);
+  expect(await pageviews({ path: 'neq.\0' })).toBe(3);
   expect(await pageviews({ browser: 'chrome', path: '/b' })).toBe(1);
   expect(await pageviews({ browser: 'chrome', path: '/b', match: 'any' })).toBe(3);
   expect(await pageviews({ browser: 'chrome', path: '/b', match: 'any', excludeBounce: '0' })).toBe(2);

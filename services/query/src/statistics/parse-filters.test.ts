@@ -6,6 +6,7 @@ const parse = (query: string) => parseFilters(new URLSearchParams(query));
 const one = (query: string) => {
   const [filter, ...rest] = parse(query);
   expect(rest).toEqual([]);
+  if (filter && 'anyOf' in filter) throw new Error(`${query} compares with several operators`);
   return filter;
 };
 
@@ -47,12 +48,22 @@ test('commas separate alternatives of plain, eq and neq, and the whole value is 
   expect(one('path=c./a,/b')).toEqual({ name: 'path', op: 'c', values: ['/a,/b'] });
 });
 
-test('a repeated key adds alternatives, per operator', () => {
+test('a repeated key adds alternatives, also with another operator; of one that denies, all must hold', () => {
   expect(one('path=/a&path=/b')).toEqual({ name: 'path', op: 'eq', values: ['/a', '/b'] });
-  expect(parse('path=c.x&path=dnc.y&path=c.z')).toEqual([
-    { name: 'path', op: 'c', values: ['x', 'z'] },
-    { name: 'path', op: 'dnc', values: ['y'] },
+  expect(one('path=neq./a&path=neq./b')).toEqual({ name: 'path', op: 'neq', values: ['/a', '/b'] });
+  expect(parse('path=c.x&path=dnc.y&path=c.z&tag=s.&tag=')).toEqual([
+    {
+      anyOf: [
+        { name: 'path', op: 'c', values: ['x', 'z'] },
+        { name: 'path', op: 'dnc', values: ['y'] },
+      ],
+    },
+    { name: 'tag', op: 's', values: [] },
   ]);
+});
+
+test('NUL is a value, not an empty one', () => {
+  expect(one('path=%00')).toEqual({ name: 'path', op: 'eq', values: ['\0'] });
 });
 
 test('a number behind the name makes a condition of its own', () => {

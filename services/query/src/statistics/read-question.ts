@@ -8,7 +8,7 @@ import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { parseFilters } from './parse-filters.ts';
 import { resolveDateRange } from './resolve-date-range.ts';
-import { refuseUnknownSelection } from './stored-selection.ts';
+import { readStoredSelection } from './stored-selection.ts';
 import { findTimeZone, type TimeZone } from './time-zone.ts';
 
 /** The query of every statistics route: a range and a selection of events, and what the route has beside them. */
@@ -36,11 +36,11 @@ export async function readQuestion<Schema extends QuestionSchema>(
   const zone = findTimeZone(query.timezone);
   if (zone === null) throw badRequest('timezone', 'is not an IANA time zone');
   const range = resolveDateRange(query, zone, deps.now());
-  refuseUnknownSelection(query);
   const { match, eventType, excludeBounce } = query;
   const filters = parseFilters(params);
+  const stored = await readStoredSelection(deps, websiteId, query, zone);
   const { signal } = c.req.raw;
   const collectedSince = pendingResetAt ?? undefined;
-  const selection = { range, collectedSince, filters, match, eventType, excludeBounce };
+  const selection = { range, collectedSince, filters, match, ...stored, eventType, excludeBounce };
   return { query, zone, question: { websiteId, ...selection, route, signal } };
 }

@@ -1,0 +1,58 @@
+import { SegmentBody, type SegmentList, SegmentListQuery, type SegmentRecord } from '@meridian/contract/segments';
+import { ApiError } from '@meridian/runtime/http/api-error';
+import { type Context, Hono } from 'hono';
+import { toSegmentRecord } from '../answers/segment-record.ts';
+import type { WebsiteAction } from '../auth/permissions.ts';
+import { getWebsiteFor } from '../auth/website-access.ts';
+import { readJson } from '../http/read-json.ts';
+import { readQuery, searchParams } from '../http/read-query.ts';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
+
+const all = '/websites/:websiteId/segments';
+const one = `${all}/:segmentId` as const;
+
+/** /websites/{websiteId}/segments: segments and cohorts. Who may read the website reads them, who may update it writes them. */
+export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  const { registry } = deps;
+  const websiteFor = async (c: Context<QueryEnv>, action: WebsiteAction) =>
+    (await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId') ?? '', action)).id;
+  return new Hono<QueryEnv>()
+    .get(all, async (c) => {
+      const websiteId = await websiteFor(c, 'read');
+      const query = readQuery(searchParams(c), SegmentListQuery);
+      const { rows, count } = await registry.listSegments({ ...query, websiteId });
+      const { page, pageSize, search } = query;
+      return c.json({
+        data: rows.map(toSegmentRecord),
+        ...{ count, page, pageSize, orderBy: 'name', search },
+      } satisfies SegmentList);
+    })
+    .post(all, async (c) => {
+      const websiteId = await websiteFor(c, 'update');
+      const created = await registry.createSegment(websiteId, await readJson(c, SegmentBody));
+      return c.json(toSegmentRecord(created) satisfies SegmentRecord);
+    })
+    .get(one, async (c) => {
+      const websiteId = await websiteFor(c, 'read');
+      const found = await registry.findSegment(websiteId, c.req.param('segmentId'));
+      return c.json(toSegmentRecord(known(found)) satisfies SegmentRecord);
+    })
+    .post(one, async (c) => {
+      const websiteId = await websiteFor(c, 'update');
+      const fields = await readJson(c, SegmentBody);
+      const updated = await registry.updateSegment(websiteId, c.req.param('segmentId'), fields);
+      return c.json(toSegmentRecord(known(updated)) satisfies SegmentRecord);
+    })
+    .delete(one, async (c) => {
+      const websiteId = await websiteFor(c, 'update');
+      if (!(await registry.deleteSegment(websiteId, c.req.param('segmentId')))) throw notFound();
+      return c.json({ ok: true });
+    });
+}
+
+const notFound = () => new ApiError('not-found', 'Segment not found');
+
+function known<Value>(value: Value | null): Value {
+  if (value === null) throw notFound();
+  return value;
+}

@@ -1,0 +1,42 @@
+import { cohortRangePattern } from '@meridian/contract/segments';
+import type { DateRange } from '@meridian/warehouse/question';
+import type { TimeZone } from './time-zone.ts';
+
+const hourMs = 3_600_000;
+
+/** Nothing that is stored lies outside, and the calendar can hold it. */
+const earliestMs = Date.UTC(1970, 0, 1);
+const latestMs = Date.UTC(2200, 0, 1);
+
+/**
+ * The range in which a cohort's visitors did something: 'all', 'range:<ms>:<ms>' (both belong to it), or so many units of the zone's
+ * calendar up to `now`, the running one included: '30day' begins with the day 29 days ago, '1week' with Monday. 0 is read as 1.
+ */
+export function cohortRange(text: string, zone: TimeZone, now: Date): DateRange {
+  const [, from, to, count, unit] = cohortRangePattern.exec(text) ?? [];
+  if (from !== undefined) return rangeOf(Number(from), Number(to));
+  if (unit === undefined) return rangeOf(earliestMs, latestMs);
+  return rangeOf(startOf(unit, Math.max(0, Number(count) - 1), now.getTime(), zone), now.getTime());
+}
+
+const bounded = (ms: number) => Math.min(Math.max(ms, earliestMs), latestMs);
+const rangeOf = (fromMs: number, toMs: number) => ({
+  startAt: new Date(bounded(fromMs)),
+  endAt: new Date(bounded(toMs)),
+});
+
+/** Where the unit of the calendar begins that lies `count` units before the one that holds `nowMs`. */
+function startOf(unit: string, count: number, nowMs: number, zone: TimeZone): number {
+  const localMs = nowMs + zone.offsetMsAt(nowMs);
+  if (unit === 'hour') return nowMs - (localMs % hourMs) - count * hourMs;
+  const local = new Date(localMs);
+  const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
+  const sinceMonday = (local.getUTCDay() + 6) % 7;
+  const starts: Record<string, number> = {
+    day: Date.UTC(year, month, day - count),
+    week: Date.UTC(year, month, day - sinceMonday - 7 * count),
+    month: Date.UTC(year, month - count, 1),
+    year: Date.UTC(year - count, 0, 1),
+  };
+  return zone.firstInstantAt(Math.max(starts[unit] ?? earliestMs, earliestMs));
+}
