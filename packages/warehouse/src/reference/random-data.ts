@@ -96,12 +96,14 @@ const fragments = ['a', 'O', '%', '_', 'é', 'Ż', '.', 'example', '-'];
 const expressions = ['^/a', 'o$', '^.$', '[a-c]|ż', 'exam.le', '^$', '\\.', 'DE'];
 
 function randomFilter(chance: Chance): Filter {
-  const name = chance.pick(Object.keys(filterPool) as FilterName[]);
-  const alternatives = Array.from({ length: 2 }, () => randomComparison(chance, name));
-  return chance.often(0.2) ? { anyOf: alternatives } : randomComparison(chance, name);
+  const first = randomComparison(chance);
+  return chance.often(0.2) ? { anyOf: [first, randomComparison(chance, first.name)] } : first;
 }
 
-function randomComparison(chance: Chance, name: FilterName): Comparison {
+export function randomComparison(
+  chance: Chance,
+  name: FilterName = chance.pick(Object.keys(filterPool) as FilterName[]),
+): Comparison {
   const op = chance.pick(['eq', 'eq', 'neq', 'c', 'dnc', 're', 'nre', 's', 'ns'] as const);
   const pool = {
     eq: filterPool[name],

@@ -16,7 +16,7 @@ import { type Chance, createChance, randomBuckets, randomQuestion, randomRows } 
 const { warehouse, client } = await createTestWarehouse();
 
 const SITES = 25;
-const QUESTIONS_PER_SITE = 8;
+const QUESTIONS_PER_SITE = 6;
 const metricTypes = Object.keys(dimensions).filter((type): type is ReferenceMetricType => type !== 'channel');
 
 /** REFERENCE_SEED repeats a run that failed. */
