@@ -38,6 +38,23 @@ test('an unknown website, a foreign one and what is no id are 404 alike, before 
   }
 });
 
+test('a path whose website is no id is 404, and nothing of it is answered', async () => {
+  const site = await api.siteWith();
+  for (const id of [
+    '..%2f..%2f',
+    `${site.id}%00`,
+    `${site.id}'`,
+    'x'.repeat(10_000),
+    '%',
+    '%ff',
+    '%7B%7D',
+    site.id.slice(1),
+  ]) {
+    const { status, text } = await api.call('GET', `/websites/${id}/stats`, { token: api.token });
+    expect([status, insides.test(text)], id.slice(0, 50)).toEqual([404, false]);
+  }
+});
+
 test('an id in upper case is the same website', async () => {
   const site = await api.siteWith();
   const answer = await api.call('GET', `/websites/${site.id.toUpperCase()}/active`, { token: api.token });
@@ -55,6 +72,11 @@ test.each([
   ['match', 'ANY'],
   ['eventType', '0'],
   ['eventType', '1.5'],
+  ['startAt', '9e99'],
+  ['startDate', '0001-01-01'],
+  ['endDate', '9999-12-31'],
+  ['timezone', 'UTC+2'],
+  ['timezone', 'x'.repeat(10_000)],
   ['segment', 'nonsense'],
   ['cohort', randomUUID()],
   ['path', `re.${'a'.repeat(201)}`],
@@ -67,7 +89,7 @@ test.each([
 
 test('a unit that does not exist is 400 that names it', async () => {
   const site = await api.siteWith();
-  for (const unit of ['week', 'second', 'DAY', "day'", '1']) {
+  for (const unit of ['week', 'quarter', 'second', 'DAY', "day'", '1', 'hour hour']) {
     const { status, json } = await site.get('/pageviews', { unit });
     expect([status, Object.keys(json.error.properties)]).toEqual([400, ['unit']]);
   }
