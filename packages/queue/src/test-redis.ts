@@ -35,6 +35,8 @@ export async function connectWorker(url: string): Promise<Redis> {
 /** A Redis process that one test may stop, kill and start again. */
 export type OwnRedis = {
   url: string;
+  pid(): number;
+  running(): boolean;
   signal(signal: NodeJS.Signals): void;
   /** By SIGKILL unless another signal is given; resolves when it has ended. */
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -65,18 +67,18 @@ export async function startOwnRedis(changes: Record<string, string> = {}): Promi
   let server: ChildProcess;
 
   async function start(): Promise<void> {
-    server = spawn(
-      executable,
-      Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
-      { stdio: 'ignore' },
-    );
+    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+    // A file that may not grow is an error to Redis then, as a full disk is, and no signal that ends it.
+    server = spawn('sh', ['-c', 'trap "" XFSZ; exec "$0" "$@"', executable, ...args], { stdio: 'ignore' });
     const redis = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null });
     redis.on('error', () => {}); // not up yet
     await redis.ping();
     redis.disconnect();
   }
+  const running = (): boolean => server.exitCode === null && server.signalCode === null;
+
   async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (!running()) return;
     const exited = once(server, 'exit');
     server.kill(signal);
     await exited;
@@ -85,6 +87,8 @@ export async function startOwnRedis(changes: Record<string, string> = {}): Promi
   await start();
   return {
     url: `redis://127.0.0.1:${port}`,
+    pid: () => server.pid ?? 0,
+    running,
     signal: (signal) => void server.kill(signal),
     start,
     kill,
