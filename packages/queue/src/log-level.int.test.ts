@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createEventLog } from './event-log.ts';
-import { type LogOverflow, watchLogLevel } from './log-level.ts';
+import { type LogOverflow, type OverflowReason, watchLogLevel } from './log-level.ts';
 import { pendingEvent } from './test-events.ts';
 import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const watch = (changes: { maxBytes?: number; maxAgeMs?: number } = {}): LogOverflow =>
   watchLogLevel({ redis, partitions: 2, maxAgeMs: day, lookEveryMs, ...changes });
-const become = (overflow: LogOverflow, expected: 'bytes' | 'age' | null) => expect.poll(overflow).toBe(expected);
+const become = (overflow: LogOverflow, expected: OverflowReason | null) => expect.poll(overflow).toBe(expected);
 
 /** In pieces: a command that is being read takes memory too. */
 async function fill(megabytes: number): Promise<void> {
@@ -37,7 +37,7 @@ test('above three quarters of what Redis may use nothing is taken, and below it 
   const log = createEventLog({ redis, partitions: 2, overflow, appendMaxWaitMs: patience.appendMaxWaitMs });
   await redis.config('SET', 'maxmemory', '32mb');
   await fill(24);
-  await become(overflow, 'bytes');
+  await become(overflow, 'memory');
   await expect(log.append({ placements: [{ event: pendingEvent() }] })).rejects.toThrow('high-water mark');
   // Not full yet: the workers can go on.
   await redis.set('little', 'fits');
@@ -47,12 +47,25 @@ test('above three quarters of what Redis may use nothing is taken, and below it 
   await redis.config('SET', 'maxmemory', '0');
 });
 
-test('a limit of its own counts where Redis has none', async () => {
-  await fill(6);
-  const [low, high] = [watch({ maxBytes: 5_000_000 }), watch({ maxBytes: 50_000_000 })];
+test('what else lies in Redis, and an empty log, are below any limit of the log', async () => {
+  await redis.flushall();
+  await redis.xgroup('CREATE', 'events:{0}', 'workers', '0', 'MKSTREAM');
+  await fill(2);
+  const overflow = watch({ maxBytes: 1 });
+  const look = vi.spyOn(redis, 'info');
+  await expect.poll(() => look.mock.calls.length).toBeGreaterThan(2);
+  expect(overflow()).toBeNull();
+  await empty();
+});
+
+test('a limit of the log counts the bytes of all its partitions', async () => {
+  await redis.flushall();
+  await redis.xgroup('CREATE', 'events:{1}', 'workers', '0', 'MKSTREAM');
+  const [low, high] = [watch({ maxBytes: 50_000 }), watch({ maxBytes: 5_000_000 })];
+  const ids = await Promise.all([0, 1].map((p) => redis.xadd(`events:{${p}}`, '*', 'rows', Buffer.alloc(40_000))));
   await become(low, 'bytes');
   expect(high()).toBeNull();
-  await empty();
+  for (const [p, id] of ids.entries()) await redis.xdel(`events:{${p}}`, id ?? '');
   await become(low, null);
 });
 
@@ -69,14 +82,14 @@ test('while the oldest event has waited for too long nothing is taken', async ()
 
 test('Redis that goes away changes nothing, and is asked again when it is back', async () => {
   await redis.flushall();
-  const overflow = watch({ maxBytes: 5_000_000 });
-  await fill(6);
+  const overflow = watch({ maxBytes: 50_000 });
+  await redis.xadd('events:{0}', '*', 'rows', Buffer.alloc(60_000));
   await become(overflow, 'bytes');
   await server.kill();
   await expect.poll(() => redis.status).not.toBe('ready');
   expect(overflow()).toBe('bytes');
   await server.start();
   await expect.poll(() => redis.status, { timeout: 10_000 }).toBe('ready');
-  await empty();
+  await redis.flushall();
   await become(overflow, null);
 });

@@ -1,16 +1,22 @@
 import type { Redis } from 'ioredis';
 import { eventsKey } from './log-keys.ts';
 
-/** Why no more events may be taken, null while there is room: as it was when last looked at. */
-export type LogOverflow = () => 'bytes' | 'age' | null;
+/**
+ * Why no more events may be taken: the log's own size, the use of Redis's memory as a whole, or the wait of the oldest event.
+ */
+export const overflowReasons = ['bytes', 'memory', 'age'] as const;
+export type OverflowReason = (typeof overflowReasons)[number];
+
+/** The reason, null while there is room: as it was when last looked at. */
+export type LogOverflow = () => OverflowReason | null;
 
 const defaultLookEveryMs = 500;
 /** Of Redis's limit. What is above is room for the workers, for visits and idempotency keys of events that are taken already. */
 const memoryShare = 0.75;
 
 /**
- * Watches the log from the producer's end, as long as the process lives. It is full when Redis uses three quarters of its `maxmemory`, or `maxBytes`, where that is less: the
- * log and the visits are nearly all that is in it; or when its oldest event has waited for `maxAgeMs`. Both are far below the
+ * Watches the log from the producer's end, as long as the process lives. It is full when it takes more than `maxBytes` itself, when Redis with
+ * all that is in it uses three quarters of its `maxmemory`, or when the oldest event has waited for `maxAgeMs`. That is far below the
  * point at which Redis refuses: there it could neither take events nor give the workers room to drain it.
  * Redis that cannot be asked says nothing new: appends fail by themselves then. `redis`: a connection that fails fast.
  */
@@ -29,19 +35,24 @@ export function watchLogLevel({
   lookEveryMs?: number;
   now?: () => number;
 }): LogOverflow {
-  let overflow: 'bytes' | 'age' | null = null;
+  let overflow: OverflowReason | null = null;
   let isLooking = false;
 
   async function look(): Promise<void> {
     if (isLooking || redis.status !== 'ready') return;
     isLooking = true;
     try {
-      if (await isOverBytes(redis, maxBytes)) overflow = 'bytes';
-      else overflow = now() - (await oldestEntryMs(redis, partitions, now())) > maxAgeMs ? 'age' : null;
+      overflow = await findReason();
     } catch {
       // Stays as it was.
     }
     isLooking = false;
+  }
+
+  async function findReason(): Promise<OverflowReason | null> {
+    if (maxBytes !== undefined && (await logBytes(redis, partitions)) > maxBytes) return 'bytes';
+    if (await isOverMemory(redis)) return 'memory';
+    return now() - (await oldestEntryMs(redis, partitions, now())) > maxAgeMs ? 'age' : null;
   }
 
   setInterval(look, lookEveryMs).unref();
@@ -50,11 +61,23 @@ export function watchLogLevel({
   return () => overflow;
 }
 
-async function isOverBytes(redis: Redis, maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
+async function isOverMemory(redis: Redis): Promise<boolean> {
   const memory = await redis.info('memory');
   const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0);
   const limit = figure('maxmemory');
-  return figure('used_memory') > Math.min(maxBytes, limit === 0 ? Number.POSITIVE_INFINITY : limit * memoryShare);
+  return limit > 0 && figure('used_memory') > limit * memoryShare;
+}
+
+/** The memory of the log in Redis, estimated. What a partition without entries keeps (its group and consumers) is not counted. */
+export async function logBytes(redis: Redis, partitions: number): Promise<number> {
+  const sizes = await Promise.all(
+    Array.from({ length: partitions }, async (_, partition) => {
+      const key = eventsKey(partition);
+      const [entries, bytes] = await Promise.all([redis.xlen(key), redis.memory('USAGE', key)]);
+      return entries > 0 ? (bytes ?? 0) : 0;
+    }),
+  );
+  return sizes.reduce((total, size) => total + size, 0);
 }
 
 /** When the oldest event that is in the log was put there, Unix ms by Redis's clock; `nowMs` when the log is empty. */

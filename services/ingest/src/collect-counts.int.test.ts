@@ -74,3 +74,11 @@ test('events that the log does not take are counted as failed appends, and none 
     'meridian_collect_request_duration_seconds_count{route="batch",status="5xx"}': 1,
   });
 });
+
+test('a collector that refuses events because of the log says for which reason', async () => {
+  const overflow = `meridian_event_log_overflow{reason="age"}`;
+  expect(await counted()).not.toHaveProperty([overflow]);
+  await ingest.reader.xadd('events:{0}', '1-0', 'v', '3');
+  await expect.poll(counted).toMatchObject({ [overflow]: 1 });
+  expect((await ingest.send(event())).status).toBe(503);
+});

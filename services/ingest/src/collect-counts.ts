@@ -1,10 +1,12 @@
 import { type ErrorCode, errorStatus } from '@meridian/contract/errors';
+import { type LogOverflow, overflowReasons } from '@meridian/queue/log-level';
 import {
   type Buckets,
   counter,
   counters,
   createBuckets,
   durationBounds,
+  gauge,
   histogram,
   type Metric,
 } from '@meridian/runtime/metrics';
@@ -15,7 +17,7 @@ export type CountedRoute = (typeof countedRoutes)[number];
 
 export const statusClasses = ['2xx', '4xx', '5xx'] as const;
 
-/** What a collector counts. Plain numbers, because some of it is counted for every event. */
+/** What a collector counts and knows of itself. Plain numbers, because some of it is counted for every event. */
 export type CollectCounts = {
   /** Events that are in the log. */
   accepted: number;
@@ -25,6 +27,8 @@ export type CollectCounts = {
   refused: Record<ErrorCode, number>;
   /** Requests whose events did not come into the log. */
   appendsFailed: number;
+  /** Why it takes no events now. */
+  overflow: LogOverflow;
   appendSeconds: Buckets;
   requestSeconds: Record<CountedRoute, Record<(typeof statusClasses)[number], Buckets>>;
 };
@@ -38,6 +42,7 @@ export function createCollectCounts(): CollectCounts {
     rejected: each(errorCodes, () => 0),
     refused: each(errorCodes, () => 0),
     appendsFailed: 0,
+    overflow: () => null,
     appendSeconds: buckets(),
     requestSeconds: each(countedRoutes, () => each(statusClasses, buckets)),
   };
@@ -58,6 +63,9 @@ export function collectMetrics(counts: CollectCounts): Metric[] {
     counter('meridian_event_log_appends_failed_total', 'Requests whose events the log did not take.', () => {
       return counts.appendsFailed;
     }),
+    gauge('meridian_event_log_overflow', '1: the reason for which no events are taken now.', async () =>
+      overflowReasons.map((reason) => ({ value: counts.overflow() === reason ? 1 : 0, labels: { reason } })),
+    ),
     histogram('meridian_event_log_append_duration_seconds', 'From decision to confirmation by the log.', () => [
       [{}, counts.appendSeconds],
     ]),

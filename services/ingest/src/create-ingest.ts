@@ -50,23 +50,19 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   );
 
   const partitions = config.EVENT_LOG_PARTITIONS;
+  counts.overflow = watchLogLevel({
+    redis,
+    partitions,
+    maxBytes: config.EVENT_LOG_MAX_BYTES,
+    maxAgeMs: config.EVENT_LOG_MAX_AGE_S * 1_000,
+  });
   const tokens = createCacheTokens(config.APP_SECRET);
   return createIngestHandler({
     region: config.REGION,
     counts,
     logger,
     logSampleRate: config.LOG_SAMPLE_RATE,
-    eventLog: createEventLog({
-      redis,
-      partitions,
-      now,
-      overflow: watchLogLevel({
-        redis,
-        partitions,
-        maxBytes: config.EVENT_LOG_MAX_BYTES,
-        maxAgeMs: config.EVENT_LOG_MAX_AGE_S * 1_000,
-      }),
-    }),
+    eventLog: createEventLog({ redis, partitions, now, overflow: counts.overflow }),
     reportOutage: createOutageLog(logger, 'events were not taken'),
     tokens,
     readBody: createBodyReader(),

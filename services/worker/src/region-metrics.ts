@@ -1,6 +1,6 @@
 import { type EventCounts, readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
 import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
-import { oldestEntryMs } from '@meridian/queue/log-level';
+import { logBytes, oldestEntryMs } from '@meridian/queue/log-level';
 import { gauge, type Metric } from '@meridian/runtime/metrics';
 import type { Redis } from 'ioredis';
 
@@ -25,8 +25,8 @@ export function regionMetrics({ redis, partitions, failedJobs }: RegionMetricsDe
     single('meridian_event_log_entries', 'Entries of the event log.', async () =>
       sum(await each((partition) => redis.xlen(eventsKey(partition)))),
     ),
-    single('meridian_event_log_bytes', 'Memory of the event log in Redis, estimated.', async () =>
-      sum(await each(async (partition) => (await redis.memory('USAGE', eventsKey(partition))) ?? 0)),
+    single('meridian_event_log_bytes', 'Memory of the event log in Redis, estimated.', () =>
+      logBytes(redis, partitions),
     ),
     gauge('meridian_region_events', 'What became of all accepted events of the region.', async () =>
       stateSamples(await readEventCounts(redis)),
