@@ -28,6 +28,18 @@ export async function setRetention(
   }
 }
 
+/** For how many days rows are sure to be kept now, by the shortest TTL of all tables; undefined: for ever. */
+export async function readRetention(client: ClickHouseClient): Promise<number | undefined> {
+  const answer = await client.query({
+    query: `SELECT toInt64OrNull(extract(engine_full, ' TTL .*?toIntervalDay\\((\\d+)\\)')) AS days FROM system.tables
+      WHERE database = currentDatabase() AND name IN {tables:Array(String)} AND days IS NOT NULL ORDER BY days LIMIT 1`,
+    query_params: { tables: Object.keys(ageColumns) },
+    format: 'JSONEachRow',
+  });
+  const [row] = await answer.json<{ days: string }>();
+  return row && Number(row.days);
+}
+
 /** The expression by which rows of the table expire, '' when they do not. */
 async function ttlOf(client: ClickHouseClient, table: string): Promise<string> {
   const answer = await client.query({

@@ -29,7 +29,10 @@ export function judgeClickHouse({ version, missingMigrations, syncsInserts }: Cl
 export async function checkRollups(warehouse: Pick<Warehouse, 'findRollupDrift'>, now: Date): Promise<Finding> {
   try {
     const drifts = await warehouse.findRollupDrift(now, websitesInSample);
-    if (drifts.length === 0) return ok(`agree with their events (up to ${websitesInSample} websites, two days)`);
+    if (drifts.length === 0)
+      return ok(
+        `agree with their events (up to ${websitesInSample} websites, two days or what retention leaves of them)`,
+      );
     const [{ websiteId, table, inEvents, inRollup } = { websiteId: '', table: '', inEvents: 0, inRollup: 0 }] = drifts;
     return fail(
       `${table} of website ${websiteId} counts ${inRollup}, its events ${inEvents}`,
