@@ -119,3 +119,40 @@ test('@umami/node with a User-Agent of its own: browser and system are those; re
   ]);
   expect(rows[0]?.sessionId).toBe(rows[1]?.sessionId);
 });
+
+test('@umami/api-client: segments and cohorts are created, listed, changed and deleted, and select', async () => {
+  const client = await clientWithKey();
+  const { id: websiteId } = await createWebsite(admin);
+  for (const [url, visitor] of [
+    ['/buy', 'a'],
+    ['/thanks', 'a'],
+    ['/thanks', 'b'],
+  ] as const)
+    await client.send({ type: 'event', payload: { website: websiteId, url, id: visitor, hostname: 'shop.example' } });
+  const thanks = [{ name: 'path', operator: 'eq', value: '/thanks' }];
+  const segment = await client.createWebsiteSegment({
+    websiteId,
+    type: 'segment',
+    name: 'Thanks',
+    parameters: { filters: thanks },
+  });
+  const cohort = await client.createWebsiteSegment({
+    websiteId,
+    type: 'cohort',
+    name: 'Buyers',
+    parameters: { filters: [], action: { type: 'path', value: '/buy' }, dateRange: '30day' },
+  });
+  const visitors = async (selection: object) => (await client.getWebsiteStats({ websiteId, ...selection })).visitors;
+  await eventually(
+    () => visitors({}),
+    (count) => count === 2,
+  );
+  expect([await visitors({ segment: segment.id }), await visitors({ cohort: cohort.id })]).toEqual([2, 1]);
+  const list = await client.getWebsiteSegments({ websiteId, type: 'cohort', search: 'BUY' });
+  expect(list).toMatchObject({ count: 1, data: [{ id: cohort.id, name: 'Buyers' }] });
+  const { id: segmentId } = segment;
+  const renamed = { websiteId, segmentId, type: 'segment', name: 'Renamed', parameters: { filters: [] } } as const;
+  expect(await client.updateWebsiteSegment(renamed)).toMatchObject({ name: 'Renamed' });
+  expect(await client.getWebsiteSegment({ websiteId, segmentId })).toMatchObject({ name: 'Renamed' });
+  expect(await client.deleteWebsiteSegment({ websiteId, segmentId })).toEqual({ ok: true });
+});
