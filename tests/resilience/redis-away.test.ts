@@ -30,7 +30,7 @@ test('5,000 requests while Redis is down: each is told to come again, none is ke
     async (running) => {
       await untilAccepted(running, 300); // what a collector needs for any request
       await redis.kill();
-      await untilRefused(running, 1_000);
+      await untilRefused(running, 3_000);
       sentBefore = new Set(running.refused);
       const before = await collector.residentBytes();
       await untilRefused(running, 5_000);
