@@ -4,7 +4,7 @@
  */
 import type { EventRow } from '../event-row.ts';
 import type { MetricType } from '../queries/dimensions.ts';
-import type { ExpandedMetric, Metric } from '../queries/metrics.ts';
+import type { ExpandedMetric, Metric, MetricOptions } from '../queries/metrics.ts';
 import type { Stats } from '../queries/stats.ts';
 import type { Cohort, Question } from '../question.ts';
 import { fitsSelection } from './fits-filter.ts';
@@ -24,9 +24,14 @@ function grouped<T>(list: T[], keyOf: (value: T) => string): T[][] {
   return [...groups.values()];
 }
 
-function inRange(rows: EventRow[], { websiteId, range }: Question): EventRow[] {
+/** An event's id begins with the time of its collection. */
+const collectedAtMs = (row: EventRow) => Number.parseInt(row.eventId.replaceAll('-', '').slice(0, 12), 16);
+
+function inRange(rows: EventRow[], { websiteId, range, collectedSince }: Question): EventRow[] {
   const [start, end] = [range.startAt.getTime(), range.endAt.getTime()];
-  return rows.filter((row) => row.websiteId === websiteId && row.createdAtMs >= start && row.createdAtMs <= end);
+  return rows
+    .filter((row) => row.websiteId === websiteId && row.createdAtMs >= start && row.createdAtMs <= end)
+    .filter((row) => collectedSince === undefined || collectedAtMs(row) >= collectedSince.getTime());
 }
 
 /** What a whole visit decides for its events, by the visit's id. */
@@ -86,6 +91,12 @@ const numbersOf = (visits: Visit[], carrying = (visit: Visit) => visit.fitting):
   bounces: visits.filter((visit) => visit.pageviews === 1).length,
   totaltime: sum(visits.map((visit) => visit.seconds)),
 });
+
+/** Visitors with an event of type 1 or 2 at or after `since`; the question's range and filters do not matter. */
+export function referenceActive(rows: EventRow[], question: Question, since: Date): number {
+  const range = { startAt: since, endAt: new Date(8_000_000_000_000) };
+  return distinct(wholeVisits(rows, { ...question, range }).map((visit) => visit.visitor));
+}
 
 export const referenceStats = (rows: EventRow[], question: Question): Stats => numbersOf(visitsOf(rows, question));
 
@@ -155,11 +166,11 @@ function dimensionValue(type: ReferenceMetricType, row: EventRow, visit: Visit):
   }
 }
 
-/** Every value with its five numbers and its rank, in the order of the ranking. */
+/** The values that contain the text with their five numbers and their rank, in the order of the ranking, cut. */
 export function referenceMetrics(
   rows: EventRow[],
   question: Question,
-  type: ReferenceMetricType,
+  { type, limit, offset, search = '' }: MetricOptions & { type: ReferenceMetricType },
 ): { metrics: Metric[]; expanded: ExpandedMetric[] } {
   const place = type === 'region' || type === 'city';
   const pairs = visitsOf(rows, question).flatMap((visit) =>
@@ -172,7 +183,7 @@ export function referenceMetrics(
   );
   const ranked = [
     ...grouped(
-      pairs.filter((pair) => pair.x !== ''),
+      pairs.filter((pair) => pair.x !== '' && pair.x.toLowerCase().includes(search.toLowerCase())),
       ({ x, country }) => `${x}\0${country}`,
     ),
   ]
@@ -188,7 +199,8 @@ export function referenceMetrics(
         b.y - a.y ||
         Buffer.compare(Buffer.from(a.x), Buffer.from(b.x)) ||
         ((a.place.country ?? '') < (b.place.country ?? '') ? -1 : 1),
-    );
+    )
+    .slice(offset, offset + limit);
   return {
     metrics: ranked.map(({ x, y, place }) => ({ x, y, ...place })),
     expanded: ranked.map(({ x, place, numbers }) => ({ name: x, ...place, ...numbers })),

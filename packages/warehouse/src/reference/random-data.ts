@@ -58,8 +58,10 @@ export function randomRows(chance: Chance, site: ReturnType<typeof createTestSit
     const { visit, session, person, start } = chance.pick(visits);
     const identified = person !== '' && chance.often(0.5);
     const eventType = chance.pick([1, 1, 1, 1, 2, 2, 5] as const);
+    const t = Math.min(start + chance.pick([0, 500, 60_000, chance.whole(1_800_000)]), START + SPAN_MS);
     return site.toRow({
-      t: Math.min(start + chance.pick([0, 500, 60_000, chance.whole(1_800_000)]), START + SPAN_MS),
+      t,
+      collectedAt: t + chance.pick([0, 0, chance.whole(SPAN_MS)]),
       visit,
       session: identified ? person : session,
       distinctId: identified ? person : '',
@@ -145,6 +147,7 @@ export function randomQuestion(chance: Chance, websiteId: string = randomUUID())
     ...randomSelection(chance, [0, 0, 0, 1, 1, 2, 3]),
     segment: chance.often(0.3) ? randomSelection(chance, [0, 1, 2]) : undefined,
     cohort: chance.often(0.25) ? randomCohort(chance) : undefined,
+    collectedSince: chance.often(0.15) ? new Date(START + chance.whole(SPAN_MS)) : undefined,
     eventType: chance.pick([undefined, undefined, undefined, 1, 2, 5]),
     excludeBounce: chance.often(0.25),
     route: 'test',

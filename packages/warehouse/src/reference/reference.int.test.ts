@@ -6,6 +6,7 @@ import { createTestSite, toBlock } from '../test-site.ts';
 import { createTestWarehouse } from '../test-warehouse.ts';
 import {
   type ReferenceMetricType,
+  referenceActive,
   referenceLog,
   referenceMetrics,
   referenceSeries,
@@ -65,15 +66,20 @@ async function compare(
   const buckets = randomBuckets(chance, question);
   const type = chance.pick(metricTypes);
   const search = chance.pick(['', '', 'a', 'ŻÓ', '%']);
-  const ranking = { type, limit: 1000, offset: 0 };
-  const [stats, series, metrics, expanded, log] = await Promise.all([
+  const ranking = {
+    ...{ type, limit: chance.pick([1_000, 1_000, 2]), offset: chance.pick([0, 0, 1]) },
+    search: chance.pick(['', '', 'e', 'É', 'ŁÓ', '%']),
+  };
+  const since = chance.pick([question.range.startAt, question.range.endAt]);
+  const [stats, series, metrics, expanded, log, active] = await Promise.all([
     warehouse.getStats(question),
     warehouse.getPageviewSeries(question, buckets),
     warehouse.getMetrics(question, ranking),
     warehouse.getExpandedMetrics(question, ranking),
     warehouse.listEvents(question, { offset: 0, limit: 1000 }, { search }),
+    warehouse.getActiveVisitors(question, since),
   ]);
-  const reference = referenceMetrics(rows, question, type);
+  const reference = referenceMetrics(rows, question, ranking);
   expect(
     {
       stats: stats.value,
@@ -82,13 +88,15 @@ async function compare(
       expanded: expanded.value,
       log: log.value.rows.map((row) => row.id),
       count: log.value.count,
+      active: active.value,
     },
-    JSON.stringify({ question, buckets, type, search }),
+    JSON.stringify({ question, buckets, ranking, search, since }),
   ).toEqual({
     stats: referenceStats(rows, question),
     series: referenceSeries(rows, question, buckets),
     ...reference,
     log: referenceLog(rows, question, search),
     count: referenceLog(rows, question, search).length,
+    active: referenceActive(rows, question, since),
   });
 }
