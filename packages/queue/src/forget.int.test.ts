@@ -6,7 +6,7 @@ import { createEventLog } from './event-log.ts';
 import { forgetIdempotencyRecords } from './idempotency-records.ts';
 import { pendingEvent } from './test-events.ts';
 import { connectProducer, patience } from './test-redis.ts';
-import { forgetVisits } from './visit-state.ts';
+import { forgetVisits, type SessionOf, visitsKey } from './visit-state.ts';
 
 const partitions = 3;
 let database: Awaited<ReturnType<typeof createRedisDatabase>>;
@@ -45,4 +45,37 @@ test('what is forgotten of a website is all that is kept for its requests, and n
     expect.stringContaining(`send:${neighbour}:x`),
   ]);
   expect(left.filter((key) => key.startsWith('visits:'))).toHaveLength(1);
+});
+
+test('of a website that was reset visits and records go that were left before, and those stay that were used since', async () => {
+  let now = Date.now() - 60_000;
+  const log = createEventLog({ redis, partitions, now: () => now, appendMaxWaitMs: patience.appendMaxWaitMs });
+  const websiteId = randomUUID();
+  const [left, goesOn] = [randomUUID(), randomUUID()].map((sessionId) => ({ websiteId, sessionId }));
+  const visit = async (session: object | undefined, createdAtMs: number, key: string) =>
+    log.append({
+      placements: [{ event: pendingEvent({ ...session, createdAtMs }) }],
+      idempotency: { key: `send:${websiteId}:${key}`, bodyHash: 'h', draft: 'd' },
+    });
+  const visitIdsOf = (appended: Awaited<ReturnType<typeof visit>>) => appended.ok && appended.visitIds;
+  await visit(left, now, 'old');
+  // Far apart: the second one's session has a visit that nothing touches any more, and one that goes on.
+  await visit(goesOn, now - 86_400_000, 'old too');
+  const before = await visit(goesOn, now, 'old as well');
+  for (const key of await redis.keys(`idempotency:*:send:${websiteId}:*`))
+    await redis.pexpire(key, 86_400_000 - 60_000);
+  const resetAt = new Date(now + 30_000);
+  now += 60_000;
+  await visit(goesOn, now, 'new');
+
+  for (let i = 0; i < 2; i++) {
+    await forgetVisits(redis, partitions, [left, goesOn] as SessionOf[], resetAt);
+    await forgetIdempotencyRecords(redis, websiteId, resetAt);
+  }
+  const records = await redis.keys(`idempotency:*:send:${websiteId}:*`);
+  expect(records).toEqual([expect.stringMatching(/:new$/)]);
+  const sizes = [left, goesOn].map((one) => redis.strlen(visitsKey(one as SessionOf, partitions)));
+  expect(await Promise.all(sizes)).toEqual([0, 56]);
+  expect(await redis.pttl(visitsKey(goesOn as SessionOf, partitions))).toBeGreaterThan(0);
+  expect(visitIdsOf(await visit(goesOn, now, 'newer'))).toEqual(visitIdsOf(before));
 });

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-export type RedisScript = (keys: readonly string[], args: readonly (string | number | Buffer)[]) => Promise<unknown>;
+export type RedisScript = (
+  keys: readonly (string | Buffer)[],
+  args: readonly (string | number | Buffer)[],
+) => Promise<unknown>;
 
 /** A Lua script, sent as its hash; its text only when Redis does not know it (nothing was executed then). Texts in answers are Buffers. */
 export function createRedisScript(redis: Redis, lua: string): RedisScript {

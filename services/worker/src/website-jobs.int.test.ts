@@ -1,3 +1,4 @@
+import { readEventCounts } from '@meridian/queue/event-counts';
 import { createJobs } from '@meridian/queue/jobs';
 import { connectWorker } from '@meridian/queue/test-redis';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
@@ -153,4 +154,28 @@ test('a reset removes what was collected before it, stored or in flight; what co
   await expect.poll(() => fixture.storedIds(website), until).toEqual([...later].sort());
   expect(await fixture.storedIds(neighbour)).toEqual([kept]);
   expect(await fixture.ask(`SELECT sum(pageviews) FROM {db}.site_15m WHERE website_id = '${website}'`)).toEqual(['2']);
+});
+
+test('with a reset go the dead letters that were collected before it, counted as removed, and what Redis remembers', async () => {
+  const [website, neighbour] = [await fixture.newWebsite(), await fixture.newWebsite()];
+  await fixture.ask("ALTER TABLE {db}.events ADD CONSTRAINT odd CHECK tag != 'odd'");
+  void fixture.newWorker().run();
+  const resetAt = new Date(Date.now() + 1_000);
+  const odd = (websiteId: string) => ({ websiteId, tag: 'odd' });
+  await fixture.append(odd(website), { websiteId: website });
+  const kept = await fixture.append(odd(neighbour));
+  const later = await fixture.appendCollectedAt(resetAt.getTime() + 5, odd(website));
+  await expect.poll(() => fixture.deadLetters(), until).toHaveLength(3);
+  await expect.poll(() => fixture.storedIds(website), until).toHaveLength(1);
+  await expect.poll(() => Date.now()).toBeGreaterThan(resetAt.getTime());
+
+  await fixture.registry.resetWebsite(website, resetAt);
+  await publishWebsiteChange(fixture.redis, website);
+  await jobs.resetWebsite(website, resetAt);
+  await expect.poll(() => fixture.redis.keys('{bull}:jobs:reset-*'), until).toEqual([]);
+  const letters = await fixture.deadLetters();
+  expect(letters.map(({ eventId }) => eventId).sort()).toEqual([...kept, ...later].sort());
+  expect(await readEventCounts(fixture.redis)).toMatchObject({ accepted: 4, deadLettered: 2, removed: 1, stored: 1 });
+  // Each event had a session; the one whose event was stored and is removed had a visit.
+  expect(await fixture.redis.keys('visits:*')).toHaveLength(3);
 });

@@ -33,16 +33,20 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
     while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
   }
 
-  /** Before the rows go: they tell which sessions had visits. */
-  async function forgetInRedis(websiteId: string): Promise<void> {
+  /**
+   * Before the rows go: they tell which sessions had visits. With `before` only what was left behind until then: a visit to which
+   * an event has come since is stored under its id, and would be counted twice if it were opened anew.
+   */
+  async function forgetInRedis(websiteId: string, before?: Date): Promise<void> {
     const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(Date.now() - visitsLifeMs));
     await forgetVisits(
       redis,
       partitions,
       sessionIds.map((sessionId) => ({ websiteId, sessionId })),
+      before,
     );
-    await forgetIdempotencyRecords(redis, websiteId);
-    await createDeadLetters({ redis, partitions }).removeWebsite(websiteId);
+    await forgetIdempotencyRecords(redis, websiteId, before);
+    await createDeadLetters({ redis, partitions }).removeWebsite(websiteId, before);
   }
 
   return {
@@ -61,6 +65,7 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
       if (!route || route.deleted) return; // the purge removes more
       if (!route.resetAt || route.resetAt < before) throw new Error('The website to reset is not marked as reset');
       await untilNothingIsOnItsWay(signal);
+      await forgetInRedis(websiteId, before);
       await warehouse.purgeCollectedBefore(websiteId, before);
       await registry.markWebsiteReset(websiteId, before);
     },
