@@ -3,7 +3,8 @@
  *
  * All take KEYS: the hash of manifests, then the stream of every partition in order. ARGV[1] is the consumer group, ARGV[2] this
  * consumer. A batch is named by its token and its entries: a JSON array with one array of ids, in order, for each partition.
- * A manifest says that a batch was begun, and may therefore be stored: field = token, value = consumer, line break, entries.
+ * A manifest says that a batch was begun, and may therefore be stored under its token: field = token, value = consumer, line break,
+ * entries and, once some of its events may be stored under other tokens, another line break.
  *
  * Trap: without allow-oom a full Redis refuses these scripts, and the log that fills it could never be drained (Redis 7 and later).
  */
@@ -47,14 +48,14 @@ end
 `;
 
 /**
- * ARGV: group, consumer, entries, token. The fence: only if every entry is still pending under this consumer, says 1, renews their
- * idle time and, with a token, leaves the manifest. Says 0 otherwise.
+ * ARGV: group, consumer, entries, token, 1 if some events may be stored under other tokens. The fence: only if every entry is still
+ * pending under this consumer, says 1, renews their idle time and, with a token, leaves the manifest. Says 0 otherwise.
  */
 export const holdScript = `${flags}${common}
-local entries, token = cjson.decode(ARGV[3]), ARGV[4]
+local entries, token, mark = cjson.decode(ARGV[3]), ARGV[4], ARGV[5] == '1' and '\\n' or ''
 if not isOurs(entries) then return 0 end
 for partition, ids in ipairs(entries) do claim(KEYS[partition + 1], ids, true) end
-if token ~= '' then call('HSET', manifests, token, me .. '\\n' .. ARGV[3]) end
+if token ~= '' then call('HSET', manifests, token, me .. '\\n' .. ARGV[3] .. mark) end
 return 1
 `;
 
@@ -81,16 +82,16 @@ call('HDEL', manifests, token)
 local queued = 0
 for at, field in ipairs({'stored', 'dead-lettered', 'removed'}) do
   call('HINCRBY', counts, field, ARGV[at + 4])
-  queued = queued + ARGV[at + 4]
+  queued = queued - ARGV[at + 4]
 end
-call('HINCRBY', counts, 'queued', -queued)
+call('HINCRBY', counts, 'queued', queued)
 return 1
 `;
 
 /**
  * ARGV: group, consumer, idle time in ms from which entries count as abandoned, entries at most per partition. Takes over one
  * abandoned batch with its manifest or, when there is none, abandoned entries that no manifest names. Gives {token ('' = no manifest),
- * for each partition its entries}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
+ * for each partition its entries, 1 if some events may be stored under another token}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
  */
 export const reclaimScript = `${flags}${common}
 local idleMs, entriesMax, consumerIdleMaxMs = ARGV[3], tonumber(ARGV[4]), 600000
@@ -106,7 +107,7 @@ local function takeOver(token, entries, text)
   local batch = {}
   for partition, ids in ipairs(entries) do batch[partition] = claim(KEYS[partition + 1], ids) end
   call('HSET', manifests, token, me .. '\\n' .. text)
-  return {token, batch}
+  return {token, batch, string.sub(text, -1) == '\\n' and 1 or 0}
 end
 
 local begun = {}
@@ -144,7 +145,7 @@ for partition = 1, #KEYS - 1 do
     if name ~= me and pending == 0 and idle > consumerIdleMaxMs then call('XGROUP', 'DELCONSUMER', stream, group, name) end
   end
 end
-return found and {'', batch} or nil
+return found and {'', batch, 1} or nil
 `;
 
 /** ARGV: group, consumer. Removes this consumer from every stream where it holds nothing. */

@@ -9,7 +9,7 @@ local call = redis.call
 if #call('XRANGE', KEYS[2], ARGV[1], ARGV[1]) == 0 then return 0 end
 call('XADD', KEYS[3], '*', unpack(ARGV, 3))
 call('XDEL', KEYS[2], ARGV[1])
-call('HINCRBY', KEYS[1], 'dead-lettered', -ARGV[2])
+call('HINCRBY', KEYS[1], 'dead-lettered', 0 - ARGV[2])
 call('HINCRBY', KEYS[1], 'queued', ARGV[2])
 return 1
 `;
@@ -18,7 +18,7 @@ return 1
 export const dropScript = `#!lua flags=allow-oom
 local call = redis.call
 if call('XDEL', KEYS[2], ARGV[1]) == 0 then return 0 end
-call('HINCRBY', KEYS[1], 'dead-lettered', -ARGV[2])
+call('HINCRBY', KEYS[1], 'dead-lettered', 0 - ARGV[2])
 call('HINCRBY', KEYS[1], ARGV[3], ARGV[2])
 return 1
 `;

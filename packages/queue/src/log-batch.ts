@@ -13,7 +13,7 @@ export type LogBatch = {
   rows: EventRows;
   /** Entries whose bytes make no sense: they become dead letters. */
   unreadable: { partition: number; reason: string; entry: string; eventCount: number }[];
-  /** An earlier attempt may have stored some of the events: ask which before storing. */
+  /** Some of the events may be stored under another token than the batch's: ask which before storing. */
   mayBeStored: boolean;
 };
 

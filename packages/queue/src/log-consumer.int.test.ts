@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createDeadLetters } from './dead-letters.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { LogBatch } from './log-batch.ts';
 import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
@@ -147,20 +148,59 @@ describe('a consumer', () => {
   });
 });
 
+test('an entry that tells no number of events is set aside, replayed and dropped like any other', async () => {
+  const worker = await consumer();
+  const letters = createDeadLetters({ redis, partitions });
+  const findOnly = async () => {
+    const [letter] = await letters.list(10);
+    if (!letter) throw new Error('no letter');
+    return letter;
+  };
+  await redis.xadd(eventsKey(1), '*', 'v', '3', 'damaged', 'x');
+  for (let round = 0; round < 2; round++) {
+    const batch = await getBatch(worker);
+    expect(batch.unreadable).toMatchObject([{ eventCount: 0 }]);
+    expect(await worker.commit(batch, [])).toBe(true);
+    expect(await entriesLeft()).toBe(0);
+    if (round === 0) expect(await letters.replay(await findOnly())).toEqual({ ok: true });
+  }
+  expect(await letters.drop(await findOnly())).toBe(true);
+  expect(await letters.count()).toBe(0);
+});
+
 describe('exactly once', () => {
   test('a batch that was begun is taken over with the same events and token; the stalled worker can neither hold nor end it', async () => {
-    const appended = await append(10);
     const [stalled, other] = [await consumer(), await consumer()];
+    await stalled.next({ eventsMax: 0, maxWaitMs: 1 }); // what is there at the first look may be stored already
+    const appended = await append(10);
     const batch = await getBatch(stalled);
     const taken = await getBatch(other);
     expect(idsOf(taken)).toEqual(appended);
-    expect(taken).toMatchObject({ token: batch.token, entryIds: batch.entryIds, mayBeStored: true });
+    expect(taken).toMatchObject({ token: batch.token, entryIds: batch.entryIds, mayBeStored: false });
     expect(await stalled.hold(batch)).toBe(false);
     expect(await stalled.commit(batch, [])).toBe(false);
     expect(await entriesLeft()).toBeGreaterThan(0);
     expect(await other.commit(taken, [])).toBe(true);
     expect(await entriesLeft()).toBe(0);
     expect(await redis.exists(manifestsKey)).toBe(0);
+  });
+
+  test('that parts of a batch may be stored under other tokens is known to whoever takes it over, also after him', async () => {
+    await append(10);
+    const first = await consumer();
+    expect(await first.note(await getBatch(first), { mayBeStored: true })).toBe(true);
+    expect((await getBatch(await consumer())).mayBeStored).toBe(true);
+    const sure = await consumer();
+    expect(await sure.note(await getBatch(sure), { mayBeStored: false })).toBe(true);
+    const unsure = await consumer();
+    const again = await getBatch(unsure);
+    expect(again.mayBeStored).toBe(false);
+    expect(await unsure.note(again, { mayBeStored: true })).toBe(true);
+    const last = await consumer();
+    const taken = await getBatch(last);
+    expect(taken.mayBeStored).toBe(true);
+    expect(await first.note(taken, { mayBeStored: false })).toBe(false);
+    expect(await last.commit(taken, [])).toBe(true);
   });
 
   test('a batch is taken over again and again until somebody ends it', async () => {

@@ -127,8 +127,8 @@ export function createLogConsumer({
       reclaimAt = performance.now() + reclaimIdleMs / 2;
       return null;
     }
-    const [token, entries] = found as [Buffer, RawEntry[][]];
-    if (token.length > 0) return toLogBatch(entries, true, token.toString());
+    const [token, entries, mayBeStored] = found as [Buffer, RawEntry[][], number];
+    if (token.length > 0) return toLogBatch(entries, mayBeStored === 1, token.toString());
     await restartHasSettled();
     return begin(toLogBatch(entries, true));
   }
@@ -177,18 +177,27 @@ export function createLogConsumer({
   }
 
   async function begin(batch: LogBatch): Promise<LogBatch | null> {
-    return !isEmpty(batch) && (await holdAs(batch, batch.token)) ? batch : null;
+    return !isEmpty(batch) && (await noteBegun(batch, batch.mayBeStored)) ? batch : null;
   }
 
-  async function holdAs({ entryIds }: LogBatch, token: string): Promise<boolean> {
-    return (await hold(batchKeys, [consumerGroup, consumer, JSON.stringify(entryIds), token])) === 1;
+  async function noteBegun({ entryIds, token }: LogBatch, mayBeStored: boolean): Promise<boolean> {
+    const args = [consumerGroup, consumer, JSON.stringify(entryIds), token, mayBeStored ? '1' : '0'];
+    return (await hold(batchKeys, args)) === 1;
   }
 
   return {
     next,
 
     /** Keeps the batch from counting as abandoned. False: it belongs to another consumer now, and must not be stored any more. */
-    hold: (batch: LogBatch): Promise<boolean> => holdAs(batch, ''),
+    hold: async ({ entryIds }: LogBatch): Promise<boolean> =>
+      (await hold(batchKeys, [consumerGroup, consumer, JSON.stringify(entryIds), '', '0'])) === 1,
+
+    /**
+     * Tells whoever takes the batch over whether to ask which events are stored: to be called before some are stored under other tokens
+     * than its own, and when none is stored yet. False: it belongs to another consumer now, and must not be stored any more.
+     */
+    note: (batch: LogBatch, { mayBeStored }: { mayBeStored: boolean }): Promise<boolean> =>
+      noteBegun(batch, mayBeStored),
 
     /**
      * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or nothing. False:

@@ -114,6 +114,31 @@ describe('while a store is away', () => {
     ]);
   });
 
+  test('ClickHouse dies between the events and their views: the worker that takes over completes every view', async () => {
+    const websiteId = await fixture.newWebsite();
+    for (const view of ['site_15m_mv', 'path_day_mv']) await fixture.ask(`DETACH TABLE {db}.${view}`);
+    const first = fixture.newWorker();
+    const running = first.run();
+    await expect.poll(() => fixture.redis.exists('events-restart')).toBe(1); // what is there at the first look is asked about
+    fixture.proxy.loseAnswers(1_000);
+    const ids = await fixture.append(...many(100, () => ({ websiteId })));
+    await expect.poll(() => fixture.storedIds(), { timeout: 30_000 }).toEqual(ids);
+    fixture.proxy.goDown();
+    await first.stop();
+    await running;
+    expect(await fixture.entriesLeft()).toBeGreaterThan(0);
+    for (const view of ['site_15m_mv', 'path_day_mv']) await fixture.ask(`ATTACH TABLE {db}.${view}`);
+    fixture.proxy.loseAnswers(0);
+    fixture.proxy.goUp();
+    void fixture.newWorker().run();
+    await untilConsumed();
+    for (const table of ['visits', 'site_15m', 'path_day'])
+      expect(await fixture.ask(`SELECT sum(pageviews) FROM {db}.${table} WHERE website_id = '${websiteId}'`)).toEqual([
+        '100',
+      ]);
+    expect(await fixture.storedIds()).toEqual(ids);
+  });
+
   test('Postgres: events wait, none is dropped', async () => {
     const websiteId = await fixture.newWebsite();
     let failures = 3;

@@ -9,6 +9,7 @@ function createStore(bad: readonly string[], { storesRefused = false } = {}) {
   const tokens = new Set<string>();
   const refused: string[] = [];
   let inserts = 0;
+  let partsNoted = 0;
   const store: BlockStore<string> = {
     async insert(block, token) {
       inserts += 1;
@@ -20,10 +21,13 @@ function createStore(bad: readonly string[], { storesRefused = false } = {}) {
     },
     findMissing: async (block) => block.filter((row) => !rows.includes(row)),
     isRefusal: (error) => error instanceof Refusal,
+    async beforeParts() {
+      partsNoted += 1;
+    },
     refuse: (row) => refused.push(row),
     idOf: (row) => row,
   };
-  return { store, rows, refused, tokens, inserts: () => inserts };
+  return { store, rows, refused, tokens, inserts: () => inserts, partsNoted: () => partsNoted };
 }
 
 const letters = [...'abcdefghijklmnop'];
@@ -56,6 +60,7 @@ describe('a block', () => {
       },
       findMissing: async (rows) => rows,
       isRefusal: (error) => error instanceof Refusal,
+      beforeParts: async () => {},
       refuse: (row) => refused.push(row),
       idOf: String,
     };
@@ -76,6 +81,21 @@ describe('a block', () => {
     await storeBlock(store, letters, 't', true);
     await storeBlock(store, letters, 't', false);
     expect(rows).toEqual(letters);
+  });
+
+  test('that may be stored under its own token only is sent whole again, which completes what the store began', async () => {
+    const { store, inserts, partsNoted } = createStore([]);
+    await storeBlock(store, letters, 't', false);
+    await storeBlock(store, letters, 't', false);
+    expect(inserts()).toBe(2);
+    expect(partsNoted()).toBe(0);
+  });
+
+  test('is noted as cut before a part of it is stored', async () => {
+    const { store, tokens } = createStore(['h']);
+    const noted: number[] = [];
+    await storeBlock({ ...store, beforeParts: async () => void noted.push(tokens.size) }, letters, 't', false);
+    expect(noted[0]).toBe(0);
   });
 
   test('of which an earlier attempt stored a part is completed', async () => {

@@ -8,6 +8,8 @@ export type BlockStore<Row> = {
   findMissing(rows: readonly Row[]): Promise<readonly Row[]>;
   /** Whether an error of `insert` means that a row cannot be stored. */
   isRefusal(error: unknown): boolean;
+  /** Called before rows of a refused block are stored under other tokens than its own. */
+  beforeParts(): Promise<void>;
   /** Takes a row that cannot be stored. */
   refuse(row: Row, reason: string): void;
   idOf(row: Row): string;
@@ -18,7 +20,8 @@ export type BlockStore<Row> = {
  * bad rows are alone.
  * Trap: a refused block may be stored all the same, wholly or in part. So under another token than before only what is missing is
  * sent, and the token of a part is made of the rows in it, so that two workers that cut one block differently never double a row.
- * `mayBeStored`: an earlier attempt may have stored some of the rows, in whatever blocks.
+ * `mayBeStored`: some of the rows may be stored under other tokens. Otherwise the block is sent whole even if it is stored: where
+ * ClickHouse died between the events and their views, that completes the views.
  */
 export async function storeBlock<Row>(
   store: BlockStore<Row>,
@@ -37,6 +40,7 @@ export async function storeBlock<Row>(
 }
 
 async function storeParts<Row>(store: BlockStore<Row>, refused: readonly Row[], error: unknown): Promise<void> {
+  await store.beforeParts();
   const missing = await store.findMissing(refused);
   const [first] = missing;
   if (first === undefined) return;

@@ -7,6 +7,7 @@ import { type RecordedSpan, recordSpan } from '@meridian/runtime/tracing';
 import { eventIdOf, readEventRow, type SessionPropertyRow, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
+import { BatchLostError } from './batch-lease.ts';
 import { retry } from './retry.ts';
 import { piecesOf, sortRows } from './sort-rows.ts';
 import { type BlockStore, storeBlock } from './store-block.ts';
@@ -19,7 +20,7 @@ import type { WorkerCounts } from './worker-counts.ts';
 const commitGraceMs = 3_000;
 
 export type WriteBatchDeps = {
-  consumer: Pick<LogConsumer, 'commit' | 'forgetVisits'>;
+  consumer: Pick<LogConsumer, 'commit' | 'forgetVisits' | 'note'>;
   gate: Pick<WebsiteGate, 'admit'>;
   warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'untilInsertsEnd'>;
   logger: Logger;
@@ -112,7 +113,7 @@ const isRefusal = (error: unknown): boolean => error instanceof WarehouseError &
 
 /** Stores the rows with these numbers, and gives what cannot be stored. */
 async function storeEvents(
-  { warehouse, counts }: WriteBatchDeps,
+  { warehouse, consumer, counts }: WriteBatchDeps,
   batch: LogBatch,
   admitted: readonly number[],
   patiently: Patience,
@@ -120,6 +121,11 @@ async function storeEvents(
   const { bytes, starts, createdAtMs } = batch.rows;
   const startOf = (number: number): number => starts[number] ?? 0;
   const letters = new Map<number, DeadLetter>();
+  const note = async (mayBeStored: boolean): Promise<void> => {
+    const isOurs = await patiently(() => consumer.note(batch, { mayBeStored }));
+    if (!isOurs) throw new BatchLostError('The batch belongs to another worker now');
+  };
+  const beforeParts = () => note(true);
   const refuse = (number: number, reason: string): void => {
     letters.set(number, { event: readEventRow(bytes, startOf(number)), reason });
   };
@@ -143,6 +149,7 @@ async function storeEvents(
       return numbers.filter((_, i) => !stored.has(keys[i]?.eventId ?? ''));
     },
     isRefusal,
+    beforeParts,
     refuse,
     idOf: (number) => eventIdOf(bytes, startOf(number)),
   };
@@ -156,14 +163,20 @@ async function storeEvents(
       ),
     findMissing: async (rows) => rows, // stored twice is stored once: the later value of a key stays
     isRefusal,
+    beforeParts,
     refuse: (row, reason) => refuse(row.number, reason),
     idOf: ({ property }) => `${property.eventId} ${property.key}`,
   };
 
   const { byYear, identifies } = sortRows(batch.rows, admitted);
+  const numbersOfEvents = [...byYear.values()].flat();
+  let { mayBeStored } = batch;
+  if (mayBeStored && (await eventStore.findMissing(numbersOfEvents)).length === numbersOfEvents.length) {
+    await note(false);
+    mayBeStored = false;
+  }
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
-  for (const [year, numbers] of byYear)
-    await storeBlock(eventStore, numbers, `${batch.token}-${year}`, batch.mayBeStored);
+  for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
   const properties = identifies.flatMap((number) => {
     try {
       return toSessionProperties(readEventRow(bytes, startOf(number))).map((property) => ({ number, property }));
@@ -172,7 +185,7 @@ async function storeEvents(
       return [];
     }
   });
-  await storeBlock(propertyStore, properties, `${batch.token}-properties`, batch.mayBeStored);
+  await storeBlock(propertyStore, properties, `${batch.token}-properties`, false);
   return [...letters.values()];
 }
 
