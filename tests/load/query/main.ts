@@ -1,0 +1,120 @@
+// Asks what dashboards ask, of much data, beside the plain shape and the scan limit: `npm run load:query -- [--events 10000000]
+// [--rounds 5] [--data DIR] [--seed 1] [--only stats,path]`. The data are made once and kept in DIR.
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Question } from '@meridian/warehouse/question';
+import { machineLine } from '../hardware.ts';
+import { endMs, makeData } from './data.ts';
+import { type Cost, startEngine } from './engine.ts';
+import { type BenchQuestion, questions } from './questions.ts';
+
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '10000000' },
+    rounds: { type: 'string', default: '5' },
+    seed: { type: 'string', default: '1' },
+    data: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
+});
+const events = Number(values.events);
+const rounds = Number(values.rounds);
+const dataDir = resolve(values.data ?? join(tmpdir(), `meridian-load-query-${events}`));
+const startedAt = performance.now();
+const engine = await startEngine(dataDir);
+try {
+  const data = await makeData(engine, events, Number(values.seed));
+  const madeSeconds = Math.round((performance.now() - startedAt) / 1_000);
+  const asked = questions.filter(({ name }) => values.only.split(',').some((part) => name.includes(part)));
+  const websites = { big: data.bigWebsite, small: data.smallWebsite };
+  const lines: string[][] = [];
+  for (const [size, websiteId] of Object.entries(websites))
+    for (const question of asked)
+      lines.push([size, question.name, ...(await measure(question, websiteId, size === 'big'))]);
+
+  print([
+    [
+      'site',
+      'question',
+      'median',
+      'p95',
+      'CPU',
+      'rows',
+      'bytes',
+      'memory',
+      'plain CPU',
+      'plain/ours',
+      'scan CPU',
+      'limit',
+    ],
+    ...lines,
+  ]);
+  const version = (await engine.command('SELECT version() FORMAT TSVRaw')).trim();
+  console.log(
+    `\n${machineLine()}, ClickHouse ${version}; ${events.toLocaleString('en-US')} events over 90 days, the small website has ` +
+      `${data.smallEvents.toLocaleString('en-US')}; data ready after ${madeSeconds} s, all after ${Math.round((performance.now() - startedAt) / 1_000)} s; ${rounds} interleaved rounds; ms`,
+  );
+} finally {
+  await engine.stop();
+}
+
+async function measure(bench: BenchQuestion, websiteId: string, isBig: boolean): Promise<string[]> {
+  const startAt = new Date(endMs - bench.days * 86_400_000 + 1_234_567);
+  const question: Question = {
+    websiteId,
+    range: { startAt, endAt: new Date(endMs - 7_654_321) },
+    filters: [],
+    match: 'all',
+    route: 'bench',
+  };
+  const scope = `website_id = '${websiteId}' AND created_at BETWEEN '${sqlTime(question.range.startAt)}' AND '${sqlTime(question.range.endAt)}' AND event_type IN (1, 2)`;
+  const plain = bench.plain?.replaceAll('{scope}', scope);
+  const scan = `SELECT sum(${bench.column}) FROM events WHERE ${scope}`;
+  const costs: Record<'own' | 'plain' | 'scan', Cost[]> = { own: [], plain: [], scan: [] };
+  for (let round = 0; round <= rounds; round++) {
+    const own = await engine.costOf(() => bench.ask(engine.run, question));
+    const other = plain && (await engine.costOf(() => engine.ask(plain)));
+    const limit = await engine.costOf(() => engine.ask(scan));
+    if (round === 0) continue; // warms caches up
+    costs.own.push(own);
+    if (other) costs.plain.push(other);
+    costs.scan.push(limit);
+  }
+  const at = (of: keyof typeof costs, figure: keyof Cost, share = 0.5) =>
+    quantile(
+      costs[of].map((cost) => cost[figure]),
+      share,
+    );
+  const atMost = isBig ? (events >= 50_000_000 ? bench.atMost100M : bench.atMost10M) : undefined;
+  const ratio = at('plain', 'cpuMs') / at('own', 'cpuMs');
+  return [
+    at('own', 'ms').toFixed(0),
+    at('own', 'ms', 0.95).toFixed(0),
+    at('own', 'cpuMs').toFixed(0),
+    at('own', 'rows').toLocaleString('en-US'),
+    `${(at('own', 'bytes') / 1e6).toFixed(1)} MB`,
+    `${(at('own', 'memoryBytes') / 1e6).toFixed(0)} MB`,
+    plain ? at('plain', 'cpuMs').toFixed(0) : '',
+    plain ? ratio.toFixed(1) : '',
+    at('scan', 'cpuMs').toFixed(0),
+    atMost === undefined ? '' : `${atMost} ${at('own', 'ms') <= atMost ? 'pass' : 'MISS'}`,
+  ];
+}
+
+function sqlTime(at: Date): string {
+  return at.toISOString().replace('T', ' ').replace('Z', '');
+}
+
+function quantile(values: number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+function print(lines: string[][]): void {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  for (const line of lines)
+    console.log(
+      line.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '),
+    );
+}
