@@ -14,8 +14,8 @@ const gatherTurnsMax = 4;
 
 export type EventLog = {
   /**
-   * Resolves when the events are in the log. Rejects when they are not known to be: Redis is away, full or slow. What was
-   * rejected because of slowness is not stored later.
+   * Resolves when the events are in the log. Rejects when they are not known to be: Redis is away, full or slow. What was rejected is not
+   * stored later; where only the answer was late, it is stored already.
    */
   append(append: Append): Promise<AppendResult>;
 };
