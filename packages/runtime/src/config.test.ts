@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { appSecret, ConfigError, loadConfig, port, redactConfig } from './config.ts';
+import { appSecret, ConfigError, loadConfig, logSampleRate, port, redactConfig, wholeNumber } from './config.ts';
 
 const Config = z.object({ PORT: port.default(3000), APP_SECRET: appSecret, REDIS_URL: z.url() });
 const good = { APP_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://127.0.0.1:6379' };
@@ -23,4 +23,24 @@ test('what is logged holds no secret and no credentials of a URL', () => {
   const shown = JSON.stringify(redactConfig({ ...good, DATABASE_URL: 'postgres://me:hidden@db/x', PORT: 1 }));
   expect(shown).not.toMatch(/xxxx|hidden/);
   expect(shown).toMatch(/postgres:\/\/\*\*\*@db\/x/);
+});
+
+test.each([
+  ['abc', 'WHOLE: must be a whole number from 1 to 256'],
+  ['0', 'WHOLE: must be a whole number from 1 to 256'],
+  ['0.5', 'WHOLE: must be a whole number from 1 to 256'],
+  ['1e99', 'WHOLE: must be a whole number from 1 to 256'],
+])('a number that is none, or out of its range, is told once, with the range: %s', (text, message) => {
+  const load = (name: string) => () =>
+    loadConfig(
+      z.object({
+        WHOLE: wholeNumber(1, 256).default(1),
+        OPEN: wholeNumber(2).optional(),
+        SHARE: logSampleRate.default(1),
+      }),
+      { [name]: text },
+    );
+  expect(load('WHOLE')).toThrow(new ConfigError(`Configuration is not valid:\n  ${message}`));
+  if (text === '1e99') expect(load('SHARE')).toThrow(/SHARE: must be a number from 0 to 1$/);
+  if (text === 'abc') expect(load('OPEN')).toThrow(/OPEN: must be a whole number of at least 2$/);
 });

@@ -41,8 +41,17 @@ export function redactConfig(config: Readonly<Record<string, unknown>>): Record<
 /** `APP_SECRET`: signs session and cache tokens; at least 32 bytes (reliability of every signature hangs on it). */
 export const appSecret = z.string().refine((secret) => Buffer.byteLength(secret) >= 32, 'must have at least 32 bytes');
 
+/** A whole number as text; without `max` any from `min` on. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  const message = `must be a whole number ${range}`;
+  return z.coerce
+    .number(message)
+    .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, message);
+}
+
 /** A TCP port as text; 0 takes a free one. */
-export const port = z.coerce.number().int().min(0).max(65_535);
+export const port = wholeNumber(0, 65_535);
 
 /** `HOST`: the address to listen on; without one, all. */
 export const host = z.string().optional();
@@ -54,10 +63,11 @@ export const metricsPort = port.optional();
 export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'silent']);
 
 /** `STOP_DELAY_MS`: how long a process that is told to stop still serves, while /readyz says 503. */
-export const stopDelayMs = z.coerce.number().int().min(0).max(10_000).default(0);
+export const stopDelayMs = wholeNumber(0, 10_000).default(0);
 
+const aShare = 'must be a number from 0 to 1';
 /** `LOG_SAMPLE_RATE`: the share of requests that are logged, 0 to 1. */
-export const logSampleRate = z.coerce.number().min(0).max(1);
+export const logSampleRate = z.coerce.number(aShare).min(0, aShare).max(1, aShare);
 
 /** `REGION`: the name of the region that a process serves. */
 export const region = z
@@ -66,7 +76,7 @@ export const region = z
   .default('us');
 
 /** `EVENT_LOG_PARTITIONS`: the same for every collector and worker of a region. */
-export const eventLogPartitions = z.coerce.number().int().min(1).max(256).default(1);
+export const eventLogPartitions = wholeNumber(1, 256).default(1);
 
 /** `RETENTION_DAYS`: for how many days events are kept; unset: for ever. */
-export const retentionDays = z.coerce.number().int().min(1).max(36_500).optional();
+export const retentionDays = wholeNumber(1, 36_500).optional();

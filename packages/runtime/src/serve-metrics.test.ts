@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpServer } from './http/server.ts';
 import { createLogger } from './logger.ts';
 import { counter } from './metrics.ts';
+import { StartError } from './process.ts';
 import { serveMetrics, serveMetricsOf } from './serve-metrics.ts';
 
 let server: HttpServer | undefined;
@@ -24,4 +25,12 @@ test('nothing listens where no port is configured', async () => {
   const logger = createLogger({ service: 'test', level: 'silent' });
   await serveMetricsOf({ life, logger, config: {} }, []);
   expect(stops).toEqual([]);
+});
+
+test('a port that is taken is told with its variable', async () => {
+  server = await serveMetrics([], { port: 0, host: '127.0.0.1' });
+  const { port } = server;
+  const second = serveMetrics([], { port, host: '127.0.0.1' });
+  await expect(second).rejects.toThrow(StartError);
+  await expect(second).rejects.toThrow(`Port ${port} is in use by another program. Set METRICS_PORT to another one.`);
 });

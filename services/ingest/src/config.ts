@@ -8,6 +8,7 @@ import {
   port,
   region,
   stopDelayMs,
+  wholeNumber,
 } from '@meridian/runtime/config';
 import { addressList, ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
@@ -29,9 +30,9 @@ export const CollectSettings = z.object({
   /** A line costs a good part of what an event costs, so none by default. */
   LOG_SAMPLE_RATE: logSampleRate.default(0),
   /** While the log itself takes more of Redis's memory no events are taken. Neither are they above three quarters of its `maxmemory`. */
-  EVENT_LOG_MAX_BYTES: z.coerce.number().int().min(1).optional(),
+  EVENT_LOG_MAX_BYTES: wholeNumber(1).optional(),
   /** No events are taken while the oldest one has waited for longer. */
-  EVENT_LOG_MAX_AGE_S: z.coerce.number().int().min(1).default(86_400),
+  EVENT_LOG_MAX_AGE_S: wholeNumber(1).default(86_400),
 });
 export type CollectSettings = z.infer<typeof CollectSettings>;
 

@@ -2,7 +2,7 @@ import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { untilFirstSuccess } from '@meridian/runtime/health';
 import { createDrain } from '@meridian/runtime/http/drain';
-import { listen } from '@meridian/runtime/http/server';
+import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -45,7 +45,7 @@ runProcess({ logger }, async (life) => {
   // A collector that has reached Postgres collects without it for the websites that it knows: it must not be taken out of service then.
   const postgres = untilFirstSuccess(registry.ping);
   const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres, stopping });
-  const server = await listen(routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
+  const server = await listenOrSay('PORT', routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
   life.onStop('http', async () => {
     await drain();
     await server.close(stopGraceMs);

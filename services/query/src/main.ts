@@ -2,7 +2,7 @@ import { createJobs } from '@meridian/queue/jobs';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { createDrain } from '@meridian/runtime/http/drain';
-import { listen } from '@meridian/runtime/http/server';
+import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -58,7 +58,7 @@ runProcess({ logger }, async (life) => {
   const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
   const deps = { registry, warehouse, redis, jobs, config, logger, counts, now };
   const listener = createQueryListener(deps, { stopping });
-  const server = await listen(listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
+  const server = await listenOrSay('PORT', listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
   life.onStop('http', async () => {
     await drain();
     await server.close(stopGraceMs);

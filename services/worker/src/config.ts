@@ -1,4 +1,4 @@
-import { eventLogPartitions, host, logLevel, metricsPort, port, region } from '@meridian/runtime/config';
+import { eventLogPartitions, host, logLevel, metricsPort, port, region, wholeNumber } from '@meridian/runtime/config';
 import { z } from 'zod';
 
 /** What the worker needs to know, wherever it runs. */
@@ -6,11 +6,11 @@ export const WorkerSettings = z.object({
   REGION: region,
   EVENT_LOG_PARTITIONS: eventLogPartitions,
   /** Rows of one insert. */
-  FLUSH_MAX_ROWS: z.coerce.number().int().min(1).max(500_000).default(50_000),
+  FLUSH_MAX_ROWS: wholeNumber(1, 500_000).default(50_000),
   /** How long the first event of an insert waits for more. */
-  FLUSH_MAX_WAIT_MS: z.coerce.number().int().min(0).max(10_000).default(250),
+  FLUSH_MAX_WAIT_MS: wholeNumber(0, 10_000).default(250),
   /** After this time without a sign of life another worker takes a batch over. */
-  RECLAIM_IDLE_MS: z.coerce.number().int().min(1_000).default(15_000),
+  RECLAIM_IDLE_MS: wholeNumber(1_000).default(15_000),
 });
 export type WorkerSettings = z.infer<typeof WorkerSettings>;
 
@@ -20,7 +20,7 @@ export const WorkerConfig = WorkerSettings.extend({
   HOST: host,
   METRICS_PORT: metricsPort,
   /** A worker that has stored nothing for so long, while older events wait, is not ready. */
-  STALL_MAX_MS: z.coerce.number().int().min(1_000).default(30_000),
+  STALL_MAX_MS: wholeNumber(1_000).default(30_000),
   REDIS_URL: z.url(),
   DATABASE_URL: z.url(),
   CLICKHOUSE_URL: z.url(),

@@ -1,7 +1,7 @@
 import { createFailedJobs } from '@meridian/queue/failed-jobs';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
-import { listen } from '@meridian/runtime/http/server';
+import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -50,7 +50,7 @@ runProcess({ logger }, async (life) => {
     stallMaxMs: config.STALL_MAX_MS,
   });
   const checks = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping, storing };
-  const server = await listen(createProcessRoutes(checks), {
+  const server = await listenOrSay('PORT', createProcessRoutes(checks), {
     port: config.PORT,
     ...(config.HOST && { host: config.HOST }),
   });
