@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { createJobs, createJobWorker } from '@meridian/queue/jobs';
 import { Redis } from 'ioredis';
@@ -112,6 +114,7 @@ test(
     const list = async () => JSON.parse((await run('list', '--json')).stdout) as { id: string; reason: string }[];
     const [failed] = await eventually(list, (found) => found.length === 1);
     expect(failed?.reason).toContain('Not the data of this job');
+    expect((await run('list')).stdout).toMatch(/^purge-\S.* +purge-website +no website id +1 +Not the data/m);
 
     expect((await run('retry', failed?.id ?? '')).code).toBe(0);
     await eventually(list, (found) => found.length === 1); // given up again
@@ -183,15 +186,48 @@ test(
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toContain('Usage: meridian');
     }
-    const away = { ...stores.env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
+    const away = { ...stores.env, REDIS_URL: `redis://:secret@127.0.0.1:${await freePort()}` };
     for (const command of ['dead-letters', 'failed-jobs']) {
       const { code, stderr, stdout } = await runMeridian(away, command, 'list');
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr.trim().split('\n')).toHaveLength(1);
-      expect(stderr).toMatch(/ECONNREFUSED|Connection is closed/);
+      expect(stderr).toMatch(/^Redis \(REDIS_URL\): connect ECONNREFUSED/);
+      expect(stderr).not.toContain('secret');
     }
     const unknown = await runMeridian({ DATA_DIR: `/nowhere/${randomUUID()}` }, 'dead-letters', 'list');
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('REDIS_URL is not set')]);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('REDIS_URL is not set')]);
+    const wrong = await runMeridian({ ...stores.env, EVENT_LOG_PARTITIONS: 'abc' }, 'doctor');
+    expect([wrong.code, wrong.stdout]).toEqual([2, '']);
+    expect(wrong.stderr).toContain('EVENT_LOG_PARTITIONS: must be a whole number from 1 to 256');
   },
   patienceMs,
 );
+
+test(
+  'the usage is printed for whoever asks for it, whatever the command and the settings',
+  async () => {
+    for (const args of [
+      ['--help'],
+      ['-h'],
+      ['dead-letters', '--help'],
+      ['dead-letters', 'replay', '-h'],
+      ['doctor', '--help'],
+    ]) {
+      const { code, stdout, stderr } = await runMeridian({ EVENT_LOG_PARTITIONS: 'abc' }, ...args);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain('Usage: meridian');
+    }
+  },
+  patienceMs,
+);
+
+test('the doctor ends, with 1, though ClickHouse takes connections and never answers', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const found = await doctor({ ...stores.env, CLICKHOUSE_URL: `http://u:secret@127.0.0.1:${port}/m` });
+  expect(found.code).toBe(1);
+  expect(found.statuses).toMatchObject({ Postgres: 'OK', ClickHouse: 'FAIL', Redis: 'OK', rollups: 'WARN' });
+  silent.close();
+}, // Less than the longest call to ClickHouse, for which an open question would keep it.
+110_000);

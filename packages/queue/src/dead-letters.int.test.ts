@@ -106,12 +106,22 @@ describe('a list', () => {
     expect(seen.size).toBe(450);
   });
 
-  test.each(['', '0', '0:', '0:1', '9:1-1', '-1:1-1', '0:1-1 ', '0:1-1', '0:*', '1e1:1-1'])(
-    'finds nothing by the id "%s"',
-    async (id) => {
-      expect(await letters.find(id)).toBeNull();
-    },
-  );
+  test.each([
+    '',
+    '0',
+    '0:',
+    '0:1',
+    '9:1-1',
+    '-1:1-1',
+    '0:1-1 ',
+    '0:1-1',
+    '0:*',
+    '1e1:1-1',
+    '0:99999999999999999999999-0',
+    '0:1-18446744073709551616',
+  ])('finds nothing by the id "%s"', async (id) => {
+    expect(await letters.find(id)).toBeNull();
+  });
 });
 
 describe('a replay', () => {

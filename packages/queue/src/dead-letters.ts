@@ -7,6 +7,8 @@ import { createRedisScript } from './redis-script.ts';
 import { uuidV7TimeMs } from './uuid-v7.ts';
 
 const pageSize = 100;
+/** Redis refuses ids beyond. */
+const streamIdPartMax = 2n ** 64n - 1n;
 
 export type ReplayOutcome = { ok: true } | { ok: false; reason: string };
 
@@ -71,6 +73,7 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     async find(id: string): Promise<StoredLetter | null> {
       const [, partition, streamId] = /^(\d{1,3}):(\d+-\d+)$/.exec(id) ?? [];
       if (!streamId || Number(partition) >= partitions) return null;
+      if (streamId.split('-').some((part) => BigInt(part) > streamIdPartMax)) return null;
       const [letter] = await readPage(Number(partition), streamId, streamId, 1);
       return letter ?? null;
     },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventLogPartitions } from '@meridian/runtime/config';
+import { ConfigError, eventLogPartitions } from '@meridian/runtime/config';
 import { StartError } from '@meridian/runtime/process';
 import { z } from 'zod';
 
@@ -21,7 +21,7 @@ const RunningStores = z.object({
   redisUrl: z.url().optional(),
 });
 
-/** Where a store is, asked for only when it is needed. Throws StartError that says what to set. */
+/** Where a store is, asked for only when it is needed. Throws ConfigError that says what to set. */
 export type Addresses = { database(): string; clickhouse(): string; redis(): string };
 
 /** The addresses that the environment gives; for the others those of the embedded stores that run on DATA_DIR. */
@@ -30,7 +30,7 @@ export function findAddresses(config: Readonly<CliConfig>): Addresses {
     (name: 'DATABASE_URL' | 'CLICKHOUSE_URL' | 'REDIS_URL', key: keyof z.infer<typeof RunningStores>) => () => {
       const url = config[name] ?? readRunningStores(config.DATA_DIR)[key];
       if (url) return url;
-      throw new StartError(
+      throw new ConfigError(
         `${name} is not set, and no such store runs on the data directory ${config.DATA_DIR} (DATA_DIR).`,
       );
     };

@@ -1,7 +1,8 @@
 import type { DeadLetters } from '@meridian/queue/dead-letters';
 import type { StoredLetter } from '@meridian/queue/letter';
 import { parseListArguments, parseTarget } from './arguments.ts';
-import { type Print, shorten, toPrintableJson, toTable } from './print.ts';
+import { messageOf } from './checks/finding.ts';
+import { type Print, printable, shorten, toPrintableJson, toTable } from './print.ts';
 import { UsageError } from './usage.ts';
 
 const reasonMax = 120;
@@ -85,14 +86,19 @@ async function actOnAll(
   act: (letter: StoredLetter) => Promise<string | null>,
 ): Promise<number> {
   const count = { done: 0, not: 0 };
-  for await (const page of letters.pages()) {
-    const outcomes = await Promise.all(page.map(async (letter) => ({ letter, obstacle: await act(letter) })));
-    for (const { letter, obstacle } of outcomes) {
-      count[obstacle === null ? 'done' : 'not'] += 1;
-      if (obstacle !== null) print(`${letter.id} not ${done}: ${obstacle}`);
+  try {
+    for await (const page of letters.pages()) {
+      const outcomes = await Promise.all(
+        page.map(async (letter) => ({ letter, obstacle: await act(letter).catch(messageOf) })),
+      );
+      for (const { letter, obstacle } of outcomes) {
+        count[obstacle === null ? 'done' : 'not'] += 1;
+        if (obstacle !== null) print(`${letter.id} not ${done}: ${printable(obstacle)}`);
+      }
     }
+  } finally {
+    print(`${count.done} ${done}${count.not > 0 ? `, ${count.not} not` : ''}`);
   }
-  print(`${count.done} ${done}${count.not > 0 ? `, ${count.not} not` : ''}`);
   return count.not === 0 ? 0 : 1;
 }
 

@@ -1,9 +1,12 @@
-import type { FailedJobs } from '@meridian/queue/failed-jobs';
+import type { FailedJob, FailedJobs } from '@meridian/queue/failed-jobs';
 import { parseListArguments, parseTarget } from './arguments.ts';
-import { type Print, shorten, toPrintableJson, toTable } from './print.ts';
+import { messageOf } from './checks/finding.ts';
+import { type Print, printable, shorten, toPrintableJson, toTable } from './print.ts';
 import { UsageError } from './usage.ts';
 
 const reasonMax = 120;
+/** As long as an id is. */
+const websiteMax = 36;
 
 /** `meridian failed-jobs …`; gives the exit code. */
 export async function runFailedJobs(jobs: FailedJobs, args: string[], print: Print): Promise<number> {
@@ -21,10 +24,22 @@ async function list(jobs: FailedJobs, args: string[], print: Print): Promise<num
     print(toPrintableJson(found));
     return 0;
   }
-  const rows = found.map((job) => [job.id, job.failedAt, String(job.attempts), shorten(job.reason, reasonMax)]);
-  for (const line of toTable([['ID', 'FAILED', 'ATTEMPTS', 'REASON'], ...rows])) print(line);
+  const rows = found.map((job) => [
+    job.id,
+    job.failedAt,
+    job.name,
+    websiteOf(job),
+    String(job.attempts),
+    shorten(job.reason, reasonMax),
+  ]);
+  for (const line of toTable([['ID', 'FAILED', 'JOB', 'WEBSITE', 'ATTEMPTS', 'REASON'], ...rows])) print(line);
   print(count > found.length ? `${found.length} of ${count} failed jobs` : `${count} failed jobs`);
   return 0;
+}
+
+function websiteOf({ data }: FailedJob): string {
+  const hasWebsite = typeof data === 'object' && data !== null && 'websiteId' in data;
+  return hasWebsite ? shorten(String(data.websiteId), websiteMax) : '-';
 }
 
 async function actOn(
@@ -40,8 +55,15 @@ async function actOn(
     print(isDone ? `${target.id} ${done}` : `There is no failed job ${target.id}`);
     return isDone ? 0 : 1;
   }
-  let count = 0;
-  for (const id of await jobs.ids()) if (await act(id)) count += 1;
-  print(`${count} ${done}`);
-  return 0;
+  const count = { done: 0, not: 0 };
+  for (const id of await jobs.ids()) {
+    try {
+      if (await act(id)) count.done += 1; // else somebody else has dealt with it
+    } catch (error) {
+      count.not += 1;
+      print(`${printable(id)} not ${done}: ${printable(messageOf(error))}`);
+    }
+  }
+  print(`${count.done} ${done}${count.not > 0 ? `, ${count.not} not` : ''}`);
+  return count.not === 0 ? 0 : 1;
 }

@@ -4,22 +4,25 @@ import { messageOf } from './checks/finding.ts';
 import { CliConfig } from './config.ts';
 import { printable } from './print.ts';
 import { runCommand } from './run-command.ts';
-import { UsageError, usage } from './usage.ts';
+import { isHelp, UsageError, usage } from './usage.ts';
 
 const usageExitCode = 2;
 
-async function run(): Promise<void> {
-  const config = loadConfig(CliConfig, process.env);
-  process.exitCode = await runCommand(config, process.argv.slice(2), console.log);
+async function run(args: readonly string[]): Promise<number> {
+  try {
+    if (isHelp(args)) {
+      console.log(usage);
+      return 0;
+    }
+    return await runCommand(loadConfig(CliConfig, process.env), args, console.log);
+  } catch (error) {
+    if (error instanceof UsageError) console.error(`${error.message}\n\n${usage}`);
+    else if (error instanceof ConfigError || error instanceof StartError) console.error(error.message);
+    else console.error(printable(messageOf(error)));
+    return error instanceof UsageError || error instanceof ConfigError ? usageExitCode : 1;
+  }
 }
 
-run().catch((error: unknown) => {
-  if (error instanceof UsageError) {
-    console.error(`${error.message}\n\n${usage}`);
-    process.exitCode = usageExitCode;
-    return;
-  }
-  const isExplained = error instanceof ConfigError || error instanceof StartError;
-  console.error(isExplained ? error.message : printable(messageOf(error)));
-  process.exitCode = 1;
-});
+const exitCode = await run(process.argv.slice(2));
+// A question to a store that hangs would keep the process alive. What was printed has left it first.
+process.stdout.write('', () => process.exit(exitCode));

@@ -1,8 +1,10 @@
 import type { FailedJobs } from '@meridian/queue/failed-jobs';
+import { StartError } from '@meridian/runtime/process';
 import { Redis } from 'ioredis';
+import { messageOf } from './checks/finding.ts';
 import { type CliConfig, findAddresses } from './config.ts';
-import type { Print } from './print.ts';
-import { UsageError, usage } from './usage.ts';
+import { type Print, printable } from './print.ts';
+import { UsageError } from './usage.ts';
 
 const answerMaxMs = 30_000;
 const connectMaxMs = 5_000;
@@ -11,12 +13,6 @@ const connectMaxMs = 5_000;
 export async function runCommand(config: Readonly<CliConfig>, args: readonly string[], print: Print): Promise<number> {
   const [command, ...rest] = args;
   switch (command) {
-    case undefined:
-    case 'help':
-    case '--help':
-    case '-h':
-      print(usage);
-      return 0;
     case 'dead-letters':
       return deadLetters(config, rest, print);
     case 'failed-jobs':
@@ -33,7 +29,7 @@ async function deadLetters(config: Readonly<CliConfig>, args: string[], print: P
     import('@meridian/queue/dead-letters'),
     import('./dead-letters-command.ts'),
   ]);
-  return withRedis(findAddresses(config).redis(), (redis) =>
+  return onRedisAlone(findAddresses(config).redis(), (redis) =>
     runDeadLetters(createDeadLetters({ redis, partitions: config.EVENT_LOG_PARTITIONS }), args, print),
   );
 }
@@ -41,10 +37,7 @@ async function deadLetters(config: Readonly<CliConfig>, args: string[], print: P
 async function failedJobs(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
   const { runFailedJobs } = await import('./failed-jobs-command.ts');
   const redisUrl = findAddresses(config).redis();
-  return withRedis(redisUrl, async (redis) => {
-    await redis.ping(); // the queue's own connection would tell late, and not why, that Redis is away
-    return withJobs(redisUrl, (jobs) => runFailedJobs(jobs, args, print));
-  });
+  return onRedisAlone(redisUrl, () => withJobs(redisUrl, (jobs) => runFailedJobs(jobs, args, print)));
 }
 
 async function doctor(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
@@ -56,17 +49,31 @@ async function doctor(config: Readonly<CliConfig>, args: string[], print: Print)
   const [databaseUrl, redisUrl] = [addresses.database(), addresses.redis()];
   const warehouse = createWarehouse(addresses.clickhouse());
   const parts = { databaseUrl, warehouse, partitions: config.EVENT_LOG_PARTITIONS, now: () => new Date() };
-  try {
-    return await withRedis(redisUrl, (redis) =>
-      withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, jobs }, args, print)),
-    );
-  } finally {
-    await warehouse.close();
-  }
+  // The warehouse is not closed: that would wait for what a check has given up. The process ends next.
+  return withRedis(redisUrl, (redis) =>
+    withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, jobs }, args, print)),
+  );
+}
+
+/** For work that needs no other store: what fails there is told with the store's variable, and why Redis could not be reached. */
+async function onRedisAlone<Value>(url: string, work: (redis: Redis) => Promise<Value>): Promise<Value> {
+  return withRedis(url, async (redis, whyAway) => {
+    try {
+      await redis.ping(); // first: a queue's own connection would tell late, and not why, that Redis is away
+      return await work(redis);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      throw new StartError(`Redis (REDIS_URL): ${printable(messageOf(whyAway() ?? error))}`);
+    }
+  });
 }
 
 /** A connection that connects at its first command and never again: what fails is told at once. */
-async function withRedis<Value>(url: string, work: (redis: Redis) => Promise<Value>): Promise<Value> {
+async function withRedis<Value>(
+  url: string,
+  work: (redis: Redis, whyAway: () => Error | undefined) => Promise<Value>,
+): Promise<Value> {
+  let trouble: Error | undefined;
   const redis = new Redis(url, {
     lazyConnect: true,
     retryStrategy: null,
@@ -74,10 +81,13 @@ async function withRedis<Value>(url: string, work: (redis: Redis) => Promise<Val
     connectTimeout: connectMaxMs,
     commandTimeout: answerMaxMs,
   });
-  redis.on('error', () => {}); // every command tells its own failure
+  // Every command tells that it failed, but not why the connection did.
+  redis.on('error', (error) => {
+    trouble = error;
+  });
   try {
     await redis.connect().catch(() => {});
-    return await work(redis);
+    return await work(redis, () => trouble);
   } finally {
     redis.disconnect();
   }

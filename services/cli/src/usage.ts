@@ -3,6 +3,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Whether the arguments ask for the usage, for whatever command. */
+export function isHelp(args: readonly string[]): boolean {
+  const [command = 'help'] = args;
+  return command === 'help' || args.includes('--help') || args.includes('-h');
+}
+
 export const usage = `Usage: meridian <command>
 
   dead-letters list [--limit 50] [--json]   events that could not be stored, the oldest first
@@ -17,4 +23,5 @@ export const usage = `Usage: meridian <command>
   doctor [--json]                           checks stores, settings and counts; exit code 1 when something is wrong
 
 Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR.
-EVENT_LOG_PARTITIONS as the services have it.`;
+EVENT_LOG_PARTITIONS as the services have it.
+Exit codes: 0 done; 1 not, or a check says FAIL; 2 the command line or a setting makes no sense.`;
