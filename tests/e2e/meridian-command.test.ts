@@ -229,5 +229,4 @@ test('the doctor ends, with 1, though ClickHouse takes connections and never ans
   expect(found.code).toBe(1);
   expect(found.statuses).toMatchObject({ Postgres: 'OK', ClickHouse: 'FAIL', Redis: 'OK', rollups: 'WARN' });
   silent.close();
-}, // Less than the longest call to ClickHouse, for which an open question would keep it.
-110_000);
+}, 110_000); // Less than the longest call to ClickHouse, for which an open question would keep it.
