@@ -168,6 +168,7 @@ test(
     });
     expect(away.code).toBe(1);
     expect(away.statuses).toMatchObject({ Postgres: 'FAIL', ClickHouse: 'FAIL', Redis: 'FAIL' });
+    expect(away.findings.find(({ check }) => check === 'Redis')?.detail).toContain('ECONNREFUSED');
     expect(JSON.stringify(away.findings)).not.toContain('secret');
   },
   patienceMs,
@@ -221,12 +222,18 @@ test(
   patienceMs,
 );
 
-test('the doctor ends, with 1, though ClickHouse takes connections and never answers', async () => {
+test('the doctor ends, with 1, though ClickHouse, or every store, takes connections and never answers', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
-  const { port } = silent.address() as AddressInfo;
-  const found = await doctor({ ...stores.env, CLICKHOUSE_URL: `http://u:secret@127.0.0.1:${port}/m` });
-  expect(found.code).toBe(1);
-  expect(found.statuses).toMatchObject({ Postgres: 'OK', ClickHouse: 'FAIL', Redis: 'OK', rollups: 'WARN' });
+  const address = `u:secret@127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const CLICKHOUSE_URL = `http://${address}/m`;
+  const [one, all] = await Promise.all([
+    doctor({ ...stores.env, CLICKHOUSE_URL }),
+    doctor({ DATABASE_URL: `postgres://${address}/m`, CLICKHOUSE_URL, REDIS_URL: `redis://${address}` }),
+  ]);
+  expect([one.code, all.code]).toEqual([1, 1]);
+  expect(one.statuses).toMatchObject({ Postgres: 'OK', ClickHouse: 'FAIL', Redis: 'OK', rollups: 'WARN' });
+  expect(all.statuses).toMatchObject({ Postgres: 'FAIL', ClickHouse: 'FAIL', Redis: 'FAIL' });
+  expect(JSON.stringify(all.findings)).not.toContain('secret');
   silent.close();
 }, 110_000); // Less than the longest call to ClickHouse, for which an open question would keep it.

@@ -18,6 +18,8 @@ export type DoctorDeps = {
   databaseUrl: string;
   warehouse: Pick<Warehouse, 'readState' | 'findRollupDrift'>;
   redis: Redis;
+  /** Why it could not be connected to. */
+  whyRedisIsAway: () => Error | undefined;
   jobs: Pick<FailedJobs, 'count'>;
   partitions: number;
   now: () => Date;
@@ -41,12 +43,12 @@ export async function runDoctor(deps: DoctorDeps, args: string[], print: Print):
 }
 
 /** Every finding by the name of its check, in the order in which they are told. */
-async function examine({ databaseUrl, warehouse, redis, jobs, partitions, now }: DoctorDeps) {
+async function examine({ databaseUrl, warehouse, redis, whyRedisIsAway, jobs, partitions, now }: DoctorDeps) {
   const letters = createDeadLetters({ redis, partitions });
   const checks: Record<string, () => Promise<Finding>> = {
     Postgres: () => checkPostgres(databaseUrl),
     ClickHouse: () => checkClickHouse(warehouse),
-    Redis: () => checkRedis(redis),
+    Redis: () => checkRedis(redis, whyRedisIsAway),
     'Redis settings': () => checkRedisSettings(redis),
     'event log': () => checkLogAge(redis, partitions),
     partitions: () => checkPartitions(redis, partitions),

@@ -8,6 +8,8 @@ import { UsageError } from './usage.ts';
 
 const answerMaxMs = 30_000;
 const connectMaxMs = 5_000;
+/** A Redis that is loading its data is waited for so long. */
+const readyMaxMs = 10_000;
 
 /** Runs the command that the arguments name and gives its exit code. Loads and opens only what it needs. */
 export async function runCommand(config: Readonly<CliConfig>, args: readonly string[], print: Print): Promise<number> {
@@ -50,8 +52,8 @@ async function doctor(config: Readonly<CliConfig>, args: string[], print: Print)
   const warehouse = createWarehouse(addresses.clickhouse());
   const parts = { databaseUrl, warehouse, partitions: config.EVENT_LOG_PARTITIONS, now: () => new Date() };
   // The warehouse is not closed: that would wait for what a check has given up. The process ends next.
-  return withRedis(redisUrl, (redis) =>
-    withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, jobs }, args, print)),
+  return withRedis(redisUrl, (redis, whyRedisIsAway) =>
+    withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, whyRedisIsAway, jobs }, args, print)),
   );
 }
 
@@ -86,10 +88,27 @@ async function withRedis<Value>(
     trouble = error;
   });
   try {
-    await redis.connect().catch(() => {});
+    await connectInTime(redis).catch((error) => {
+      trouble ??= error;
+    });
     return await work(redis, () => trouble);
   } finally {
     redis.disconnect();
+  }
+}
+
+async function connectInTime(redis: Redis): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no answer within ${readyMaxMs / 1_000} s`));
+      redis.disconnect();
+    }, readyMaxMs);
+  });
+  try {
+    await Promise.race([redis.connect(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -5,8 +5,8 @@ const settingNames = ['appendonly', 'appendfsync', 'maxmemory', 'maxmemory-polic
 const majorMin = 7;
 const asInFile = 'Set it as in infra/redis/redis.conf.';
 
-/** Whether Redis can be used. */
-export async function checkRedis(redis: Redis): Promise<Finding> {
+/** Whether Redis can be used. `whyAway`: what a command that fails for want of a connection cannot tell. */
+export async function checkRedis(redis: Redis, whyAway: () => Error | undefined): Promise<Finding> {
   try {
     const info = await redis.info();
     const version = figureIn(info, 'redis_version');
@@ -18,7 +18,10 @@ export async function checkRedis(redis: Redis): Promise<Finding> {
       );
     return ok(`${version}, ${figureIn(info, 'used_memory_human')} in use`);
   } catch (error) {
-    return fail(messageOf(error), 'See whether Redis runs and REDIS_URL is right. Nothing is accepted until it does.');
+    return fail(
+      messageOf(whyAway() ?? error),
+      'See whether Redis runs and REDIS_URL is right. Nothing is accepted until it does.',
+    );
   }
 }
 
