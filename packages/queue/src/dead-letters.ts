@@ -5,6 +5,7 @@ import { readLetter, type StoredLetter } from './letter.ts';
 import { deadLettersKey, eventCountsKey, eventsKey, partitionOf } from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
 import { uuidV7TimeMs } from './uuid-v7.ts';
+import { forgetVisits } from './visit-state.ts';
 
 const pageSize = 100;
 /** Redis refuses ids beyond. */
@@ -100,14 +101,19 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     /** Gives up what the letter holds. False: the letter was gone already. */
     drop: (letter: StoredLetter): Promise<boolean> => end(letter, 'dropped'),
 
-    /** Ends the letters with events of a website that is removed; with `before` only those that were collected before then. May be repeated. */
+    /**
+     * Ends the letters with events of a website that is removed, and forgets their visits; with `before` only what was left before then.
+     * May be repeated.
+     */
     async removeWebsite(websiteId: string, before?: Date): Promise<void> {
       const beforeMs = before?.getTime() ?? Number.POSITIVE_INFINITY;
       for await (const page of pages()) {
         for (const letter of page) {
           if (letter.content.kind !== 'event') continue;
           const { event } = letter.content;
-          if (event.websiteId === websiteId && uuidV7TimeMs(event.eventId) < beforeMs) await end(letter, 'removed');
+          if (event.websiteId !== websiteId || uuidV7TimeMs(event.eventId) >= beforeMs) continue;
+          await forgetVisits(redis, partitions, [event], before);
+          await end(letter, 'removed');
         }
       }
     },
