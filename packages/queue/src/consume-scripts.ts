@@ -91,7 +91,7 @@ return 1
 /**
  * ARGV: group, consumer, idle time in ms from which entries count as abandoned, entries at most per partition. Takes over one
  * abandoned batch with its manifest or, when there is none, abandoned entries that no manifest names. Gives {token ('' = no manifest),
- * for each partition its entries, 1 if some events may be stored under another token}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
+ * for each partition its entries, 1 if its manifest says that some events may be stored under other tokens}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
  */
 export const reclaimScript = `${flags}${common}
 local idleMs, entriesMax, consumerIdleMaxMs = ARGV[3], tonumber(ARGV[4]), 600000
@@ -145,7 +145,7 @@ for partition = 1, #KEYS - 1 do
     if name ~= me and pending == 0 and idle > consumerIdleMaxMs then call('XGROUP', 'DELCONSUMER', stream, group, name) end
   end
 end
-return found and {'', batch, 1} or nil
+return found and {'', batch} or nil
 `;
 
 /** ARGV: group, consumer. Removes this consumer from every stream where it holds nothing. */

@@ -33,7 +33,7 @@ async function connect(url: string): Promise<void> {
   redis = await connectProducer(url, patience.commandTimeout);
   const [own, reader] = [await connectWorker(url), await connectWorker(url)];
   for (const connection of [redis, own, reader]) ends.push(() => connection.disconnect());
-  worker = createLogConsumer({ redis: own, reader, partitions, consumer: randomUUID(), reclaimIdleMs: 60_000 });
+  worker = createLogConsumer({ redis: own, reader, partitions, consumer: randomUUID(), reclaimIdleMs: 4_000 });
   letters = createDeadLetters({ redis, partitions });
 }
 

@@ -41,11 +41,15 @@ async function connect(redisUrl: string): Promise<void> {
   log = createEventLog({ redis, partitions, ids: ids.ids, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
 
-async function consumer(name: string = randomUUID(), idleMs = reclaimIdleMs): Promise<LogConsumer> {
+async function consumer(
+  name: string = randomUUID(),
+  idleMs = reclaimIdleMs,
+  now = () => new Date(),
+): Promise<LogConsumer> {
   const [own, reader] = [await connectWorker(url), await connectWorker(url)];
   ends.push(() => own.disconnect());
   ends.push(() => reader.disconnect());
-  return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs: idleMs });
+  return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs: idleMs, now });
 }
 
 /** Appends events of as many websites, and gives their ids, in order. */
@@ -188,19 +192,28 @@ describe('exactly once', () => {
   test('that parts of a batch may be stored under other tokens is known to whoever takes it over, also after him', async () => {
     await append(10);
     const first = await consumer();
-    expect(await first.note(await getBatch(first), { mayBeStored: true })).toBe(true);
+    expect(await first.markMayBeStored(await getBatch(first), true)).toBe(true);
     expect((await getBatch(await consumer())).mayBeStored).toBe(true);
     const sure = await consumer();
-    expect(await sure.note(await getBatch(sure), { mayBeStored: false })).toBe(true);
+    expect(await sure.markMayBeStored(await getBatch(sure), false)).toBe(true);
     const unsure = await consumer();
     const again = await getBatch(unsure);
     expect(again.mayBeStored).toBe(false);
-    expect(await unsure.note(again, { mayBeStored: true })).toBe(true);
+    expect(await unsure.markMayBeStored(again, true)).toBe(true);
     const last = await consumer();
     const taken = await getBatch(last);
     expect(taken.mayBeStored).toBe(true);
-    expect(await first.note(taken, { mayBeStored: false })).toBe(false);
+    expect(await first.markMayBeStored(taken, false)).toBe(false);
     expect(await last.commit(taken, [])).toBe(true);
+  });
+
+  test('a batch that was begun long ago may be stored under a token that nobody remembers', async () => {
+    const first = await consumer();
+    await first.next({ eventsMax: 0, maxWaitMs: 1 });
+    await append(10);
+    expect((await getBatch(first)).mayBeStored).toBe(false);
+    const later = await consumer(undefined, undefined, () => new Date(Date.now() + 601_000));
+    expect((await getBatch(later)).mayBeStored).toBe(true);
   });
 
   test('a batch is taken over again and again until somebody ends it', async () => {

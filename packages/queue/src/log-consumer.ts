@@ -19,6 +19,11 @@ import { forgetVisits } from './visit-state.ts';
 
 /** Keeps the scripts over a batch short: they walk over its entries. */
 const entriesMax = 5_000;
+/**
+ * ClickHouse remembers the tokens of the last 10,000 blocks of a table (see its migrations). A batch that was begun before that, which a
+ * Redis that was restored from a copy can bring back, must not be sent again unasked.
+ */
+const tokenTrustMs = 600_000;
 /** How long a read waits for a first entry: also how long a stop may take. */
 const idleReadMs = 500;
 
@@ -27,14 +32,15 @@ export type DeadLetter = { event: EventRow; reason: string };
 
 /**
  * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so), `commit`. Stores
- * must take a batch's token as the name of its rows: a batch may be stored again under the same token, and only so.
+ * must take a batch's token as the name of its rows: a batch may be stored again under the same token; under others only after
+ * `markMayBeStored`.
  */
 export type LogConsumer = ReturnType<typeof createLogConsumer>;
 
 /**
  * `redis`: waits for Redis when it is away. `reader`: another such connection, used for waiting reads only. `consumer`: a name that
  * no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long counts as abandoned; its worker must hold
- * it more often. `now`: the time of dead letters.
+ * it more often. `now`: the time of dead letters, and what an old batch is.
  */
 export function createLogConsumer({
   redis,
@@ -69,7 +75,7 @@ export function createLogConsumer({
   let preparedEpoch = 0;
   let reclaimAt = 0;
   let lastIdsAtRestart: string[] = [];
-  let restartSeenAt = 0;
+  let preparedAt = 0;
   // After a lost connection Redis may be another one, which knows less.
   const mustPrepare = (): void => {
     epoch += 1;
@@ -85,7 +91,7 @@ export function createLogConsumer({
       const runId = /run_id:(\w+)/.exec(await redis.info('server'))?.[1] ?? '';
       const answer = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
       const [isNew, ...ids] = answer as [number, ...Buffer[]];
-      restartSeenAt = performance.now();
+      preparedAt = performance.now();
       lastIdsAtRestart = ids.map(String);
       // Its file may hold the half of a transaction, see restartScript. Where this is forbidden, or done already, it stays as it is.
       if (isNew === 1) await redis.bgrewriteaof().catch(() => {});
@@ -114,8 +120,13 @@ export function createLogConsumer({
     }
   }
 
+  function isOld(entries: RawEntry[][]): boolean {
+    const newest = entries.flatMap((list) => list.slice(-1)).map(([id]) => Number.parseInt(id.toString(), 10));
+    return now().getTime() - Math.max(0, ...newest) > tokenTrustMs;
+  }
+
   async function restartHasSettled(): Promise<void> {
-    const restMs = restartSeenAt + restartSettlesMs - performance.now();
+    const restMs = preparedAt + restartSettlesMs - performance.now();
     if (restMs > 0) await delay(restMs);
   }
 
@@ -128,7 +139,7 @@ export function createLogConsumer({
       return null;
     }
     const [token, entries, mayBeStored] = found as [Buffer, RawEntry[][], number];
-    if (token.length > 0) return toLogBatch(entries, mayBeStored === 1, token.toString());
+    if (token.length > 0) return toLogBatch(entries, mayBeStored === 1 || isOld(entries), token.toString());
     await restartHasSettled();
     return begin(toLogBatch(entries, true));
   }
@@ -177,10 +188,14 @@ export function createLogConsumer({
   }
 
   async function begin(batch: LogBatch): Promise<LogBatch | null> {
-    return !isEmpty(batch) && (await noteBegun(batch, batch.mayBeStored)) ? batch : null;
+    return !isEmpty(batch) && (await markMayBeStored(batch, batch.mayBeStored)) ? batch : null;
   }
 
-  async function noteBegun({ entryIds, token }: LogBatch, mayBeStored: boolean): Promise<boolean> {
+  /**
+   * Tells whoever takes the batch over whether to ask which events are stored: to be called before some are stored under other tokens
+   * than its own, and when none is stored yet. False: it belongs to another consumer now, and must not be stored any more.
+   */
+  async function markMayBeStored({ entryIds, token }: LogBatch, mayBeStored: boolean): Promise<boolean> {
     const args = [consumerGroup, consumer, JSON.stringify(entryIds), token, mayBeStored ? '1' : '0'];
     return (await hold(batchKeys, args)) === 1;
   }
@@ -192,12 +207,7 @@ export function createLogConsumer({
     hold: async ({ entryIds }: LogBatch): Promise<boolean> =>
       (await hold(batchKeys, [consumerGroup, consumer, JSON.stringify(entryIds), '', '0'])) === 1,
 
-    /**
-     * Tells whoever takes the batch over whether to ask which events are stored: to be called before some are stored under other tokens
-     * than its own, and when none is stored yet. False: it belongs to another consumer now, and must not be stored any more.
-     */
-    note: (batch: LogBatch, { mayBeStored }: { mayBeStored: boolean }): Promise<boolean> =>
-      noteBegun(batch, mayBeStored),
+    markMayBeStored,
 
     /**
      * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or nothing. False:

@@ -8,7 +8,7 @@ export type EventKey = Pick<EventRow, 'websiteId' | 'createdAtMs' | 'eventId'>;
 /** Keys per query: more make it slower than several queries. */
 const KEYS_PER_QUERY = 2_000;
 
-/** Which of these events are stored: their ids. For recovery without a manifest, which inserts only the rest. */
+/** Which of these events are stored: their ids. For batches of which a part may be: only the rest is inserted. */
 export async function findStoredEventIds(client: ClickHouseClient, keys: readonly EventKey[]): Promise<Set<string>> {
   const stored = new Set<string>();
   for (let start = 0; start < keys.length; start += KEYS_PER_QUERY)

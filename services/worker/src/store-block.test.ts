@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type BlockStore, storeBlock } from './store-block.ts';
 
@@ -116,6 +117,21 @@ describe('a block', () => {
     await Promise.all([storeBlock(store, letters, 't', false), storeBlock(store, letters, 't', false)]);
     expect(rows.sort()).toEqual(letters.filter((row) => row !== 'h'));
     expect(new Set(refused)).toEqual(new Set(['h']));
+  });
+
+  test('of which one half fails is not given up before the other one has ended', async () => {
+    const { store, rows } = createStore(['h']);
+    let ended = false;
+    const insert: typeof store.insert = async (block, token) => {
+      if (block.length === letters.length || block.includes('h')) return store.insert(block, token);
+      if (block.includes('a')) throw new Error('away');
+      await nextTurn();
+      await store.insert(block, token);
+      ended = true;
+    };
+    await expect(storeBlock({ ...store, insert }, letters, 't', false)).rejects.toThrow('away');
+    expect(ended).toBe(true);
+    expect(rows).toEqual(expect.arrayContaining(['i', 'p']));
   });
 
   test('without rows is nothing', async () => {

@@ -23,11 +23,24 @@ export type BlockStore<Row> = {
  * `mayBeStored`: some of the rows may be stored under other tokens. Otherwise the block is sent whole even if it is stored: where
  * ClickHouse died between the events and their views, that completes the views.
  */
-export async function storeBlock<Row>(
+export function storeBlock<Row>(
   store: BlockStore<Row>,
   rows: readonly Row[],
   token: string,
   mayBeStored: boolean,
+): Promise<void> {
+  return storeCut(store, rows, { token, mayBeStored, depth: 0 });
+}
+
+/** Refused halves are stored at the same time down to this depth: many bad rows take a fraction of the time, and the store few at once. */
+const parallelDepth = 3;
+
+type Cut = { token: string; mayBeStored: boolean; depth: number };
+
+async function storeCut<Row>(
+  store: BlockStore<Row>,
+  rows: readonly Row[],
+  { token, mayBeStored, depth }: Cut,
 ): Promise<void> {
   const missing = mayBeStored ? await store.findMissing(rows) : rows;
   if (missing.length === 0) return;
@@ -35,11 +48,15 @@ export async function storeBlock<Row>(
     await store.insert(missing, missing.length === rows.length ? token : partToken(store, missing));
   } catch (error) {
     if (!store.isRefusal(error)) throw error;
-    await storeParts(store, missing, error);
+    await storeParts(store, missing, { error, depth });
   }
 }
 
-async function storeParts<Row>(store: BlockStore<Row>, refused: readonly Row[], error: unknown): Promise<void> {
+async function storeParts<Row>(
+  store: BlockStore<Row>,
+  refused: readonly Row[],
+  { error, depth }: { error: unknown; depth: number },
+): Promise<void> {
   await store.beforeParts();
   const missing = await store.findMissing(refused);
   const [first] = missing;
@@ -50,11 +67,15 @@ async function storeParts<Row>(store: BlockStore<Row>, refused: readonly Row[], 
   }
   const middle = missing.length >> 1;
   const halves = [missing.slice(0, middle), missing.slice(middle)];
-  // Both at once: with many bad rows the time is that of the depth, not of their number. One that fails does not leave the other alone.
-  const outcomes = await Promise.allSettled(
-    halves.map((half) => storeBlock(store, half, partToken(store, half), false)),
-  );
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  const storeHalf = (half: readonly Row[]) =>
+    storeCut(store, half, { token: partToken(store, half), mayBeStored: false, depth: depth + 1 });
+  if (depth >= parallelDepth) {
+    for (const half of halves) await storeHalf(half);
+    return;
+  }
+  // One that fails does not leave the other one alone at work.
+  for (const outcome of await Promise.allSettled(halves.map(storeHalf)))
+    if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 function partToken<Row>(store: BlockStore<Row>, rows: readonly Row[]): string {

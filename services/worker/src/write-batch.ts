@@ -20,7 +20,7 @@ import type { WorkerCounts } from './worker-counts.ts';
 const commitGraceMs = 3_000;
 
 export type WriteBatchDeps = {
-  consumer: Pick<LogConsumer, 'commit' | 'forgetVisits' | 'note'>;
+  consumer: Pick<LogConsumer, 'commit' | 'forgetVisits' | 'markMayBeStored'>;
   gate: Pick<WebsiteGate, 'admit'>;
   warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'untilInsertsEnd'>;
   logger: Logger;
@@ -122,10 +122,11 @@ async function storeEvents(
   const startOf = (number: number): number => starts[number] ?? 0;
   const letters = new Map<number, DeadLetter>();
   const note = async (mayBeStored: boolean): Promise<void> => {
-    const isOurs = await patiently(() => consumer.note(batch, { mayBeStored }));
+    const isOurs = await patiently(() => consumer.markMayBeStored(batch, mayBeStored));
     if (!isOurs) throw new BatchLostError('The batch belongs to another worker now');
   };
-  const beforeParts = () => note(true);
+  let cut: Promise<void> | undefined;
+  const beforeParts = () => (cut ??= note(true));
   const refuse = (number: number, reason: string): void => {
     letters.set(number, { event: readEventRow(bytes, startOf(number)), reason });
   };
@@ -163,17 +164,18 @@ async function storeEvents(
       ),
     findMissing: async (rows) => rows, // stored twice is stored once: the later value of a key stays
     isRefusal,
-    beforeParts,
+    beforeParts: async () => {},
     refuse: (row, reason) => refuse(row.number, reason),
     idOf: ({ property }) => `${property.eventId} ${property.key}`,
   };
 
   const { byYear, identifies } = sortRows(batch.rows, admitted);
-  const numbersOfEvents = [...byYear.values()].flat();
   let { mayBeStored } = batch;
-  if (mayBeStored && (await eventStore.findMissing(numbersOfEvents)).length === numbersOfEvents.length) {
-    await note(false);
-    mayBeStored = false;
+  if (mayBeStored) {
+    const numbers = [...byYear.values()].flat();
+    mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
+    // From now on it is a batch like any other: whoever takes it over sends it whole, which completes the views.
+    if (!mayBeStored) await note(false);
   }
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
   for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);

@@ -35,8 +35,10 @@ export async function makeData(engine: Engine, events: number, seed: number): Pr
   await warehouse.close();
   await engine.command(plainTable);
   const stored = Number(await engine.command('SELECT count() FROM events FORMAT TSV'));
-  const begin = stored - (stored % blockEvents);
-  if (stored !== begin && stored < events) throw new Error('The data are half of a block: delete the data directory');
+  if (stored > events) throw new Error(`The data directory has ${stored} events already`);
+  const begin = stored === events ? events : stored - (stored % blockEvents);
+  if (stored % blockEvents !== 0 && stored < events)
+    throw new Error('The data are half of a block: delete the data directory');
   const startedAt = performance.now();
   for (let from = begin; from < events; from += blockEvents) {
     const count = Math.min(blockEvents, events - from);
@@ -46,8 +48,9 @@ export async function makeData(engine: Engine, events: number, seed: number): Pr
     tell(from + count - begin, events - begin, startedAt);
   }
   const copied = Number(await engine.command('SELECT count() FROM plain_events FORMAT TSV'));
-  if (copied === 0) {
+  if (copied !== events) {
     console.error('copying into the plain shape …');
+    await engine.command('TRUNCATE TABLE plain_events');
     for (const month of [7, 8, 9])
       await engine.command(`INSERT INTO plain_events SELECT * FROM events WHERE toMonth(created_at) = ${month}`);
   }

@@ -46,8 +46,6 @@ export async function startEngine(dataDir: string) {
 
   return {
     url,
-    pid,
-    client,
     /** One statement; gives the text of its answer. */
     async command(query: string, settings: Record<string, string> = {}): Promise<string> {
       const result = await client.exec({ query, clickhouse_settings: { ...settings, wait_end_of_query: 1 } });

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Question } from '@meridian/warehouse/question';
 import { machineLine } from '../hardware.ts';
-import { endMs, makeData } from './data.ts';
+import { days, endMs, makeData } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
 import { type BenchQuestion, questions } from './questions.ts';
 
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 });
 const events = Number(values.events);
 const rounds = Number(values.rounds);
-const dataDir = resolve(values.data ?? join(tmpdir(), `meridian-load-query-${events}`));
+const dataDir = resolve(values.data ?? join(tmpdir(), `meridian-load-query-${events}-${values.seed}`));
 const startedAt = performance.now();
 const engine = await startEngine(dataDir);
 try {
@@ -52,7 +52,7 @@ try {
   ]);
   const version = (await engine.command('SELECT version() FORMAT TSVRaw')).trim();
   console.log(
-    `\n${machineLine()}, ClickHouse ${version}; ${events.toLocaleString('en-US')} events over 90 days, the small website has ` +
+    `\n${machineLine()}, ClickHouse ${version}; ${events.toLocaleString('en-US')} events over ${days} days, the small website has ` +
       `${data.smallEvents.toLocaleString('en-US')}; data ready after ${madeSeconds} s, all after ${Math.round((performance.now() - startedAt) / 1_000)} s; ${rounds} interleaved rounds; ms`,
   );
 } finally {

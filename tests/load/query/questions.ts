@@ -28,7 +28,7 @@ const byVisit = (select: string, inner: string, having = '') =>
   `SELECT ${select} FROM (SELECT visit_id, any(session_id) AS visitor, countIf(event_type = 1) AS views, dateDiff('second', min(created_at), max(created_at)) AS seconds${inner} FROM plain_events WHERE {scope} GROUP BY visit_id${having})`;
 
 const fiveNumbers = 'sum(views), uniqExact(visitor), count(), countIf(views = 1), sum(seconds)';
-const filter = (name: 'path' | 'country' | 'browser', value: string): Partial<Question> => ({
+const filter = (name: 'path' | 'country', value: string): Partial<Question> => ({
   filters: [{ name, op: 'eq', values: [value] }],
 });
 
@@ -88,7 +88,7 @@ const dayStarts = (question: Question): number[] => {
 export const questions: BenchQuestion[] = [
   stats('stats', {}, '', 250),
   stats('stats, country', filter('country', 'DE'), ` HAVING countIf(country = 'DE') > 0`, 150),
-  stats('stats, hot path', filter('path', '/'), ` HAVING countIf(url_path = '/0') > 0`, 300),
+  stats('stats, hot path', filter('path', '/0'), ` HAVING countIf(url_path = '/0') > 0`, 300),
   stats('stats, rare path', filter('path', '/docs/40002'), ` HAVING countIf(url_path = '/docs/40002') > 0`, 300),
   {
     name: 'series by day, +05:45',
