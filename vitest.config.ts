@@ -10,7 +10,7 @@ export default defineConfig({
           exclude: ['**/*.int.test.ts'],
           setupFiles: 'tests/property-seed.ts',
           sequence: { groupOrder: 0 },
-          testTimeout: 60_000, // machines differ, and no test asserts a time
+          testTimeout: 60_000, // machines differ, and no test asserts that something is quick
         },
       },
       {

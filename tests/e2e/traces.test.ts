@@ -49,6 +49,7 @@ beforeAll(async () => {
     ADMIN_PASSWORD: 'a test password',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
     OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '60000',
   };
   const migration = startProcess('npm', ['run', '--silent', 'migrate'], env);
   if ((await migration.exited) !== 0) throw new Error(migration.output());

@@ -130,6 +130,7 @@ test(`a website with ${paths} paths: its questions are answered rightly or refus
   })();
   const { limits, mostBytes } = await watchMemory(asked);
   console.log(`${JSON.stringify(statuses)}; at most ${Math.round(mostBytes / 1e6)} MB for one question`);
+  expect([statuses['stats?'], statuses['pageviews?&unit=hour']]).toEqual([200, 200]);
   expect([...limits]).toEqual([String(memoryMax)]);
   expect(mostBytes).toBeLessThanOrEqual(memoryMax);
 }, 120_000);

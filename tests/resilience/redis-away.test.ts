@@ -65,20 +65,16 @@ test('while Redis is down an API key is not counted, and asks as often as it lik
   await redis.start();
 }, 60_000);
 
-test('Redis takes a tenth of a second for every answer and more is sent than can be taken: the rest is refused, not kept in memory', async () => {
-  let growth = 0;
+test('Redis takes a tenth of a second for every answer and more is sent than can be taken: the rest is refused', async () => {
   const { load, report } = await underLoad(
     system,
     async (running) => {
-      const before = await collector.residentBytes();
       system.proxies.redis.slowDown(100);
       await untilRefused(running, 15_000);
-      growth = (await collector.residentBytes()) - before;
       system.proxies.redis.goUp();
     },
     { senders: Array.from({ length: 20 }, () => 1_000), pauseMs: 0 },
   );
-  console.log(`the collector grew by ${Math.round(growth / 1_000_000)} MB`);
   expect([...load.statuses.keys()].sort()).toEqual([200, 503]);
   expect(load.unsound).toEqual([]);
   expect(report).toMatchObject({ lost: [], doubled: [], deadLettered: 0 });

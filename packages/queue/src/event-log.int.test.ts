@@ -73,7 +73,7 @@ describe('the event log', () => {
   });
 
   test('lets the appends of a busy process gather, and a sender who is alone never wait', async () => {
-    const busy = createEventLog({ redis, partitions: 1, callIntervalMs: 500 });
+    const busy = createEventLog({ redis, partitions: 1, callIntervalMs: 900 });
     await Promise.all([1, 2].map(() => busy.append({ placements: [placement()] })));
     const first = busy.append({ placements: [placement()] });
     for (let turn = 0; turn < 20; turn++) await nextTurn();

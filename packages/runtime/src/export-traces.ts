@@ -10,7 +10,7 @@ const stopGraceMs = 2_000;
 
 /** Sends every span that is recorded from now on to the receiver that the environment names. Gives what sends the rest and ends it. */
 export function exportTraces({ logger, service }: { logger: Pick<Logger, 'warn'>; service: string }) {
-  const warn = (message: string): void => logger.warn({ message }, 'traces');
+  const warn = (...parts: unknown[]): void => logger.warn({ message: parts.map(String).join(' ') }, 'traces');
   const quiet = (): void => {};
   diag.setLogger({ error: warn, warn, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.WARN);
   const resource = defaultResource()

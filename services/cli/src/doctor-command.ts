@@ -11,7 +11,7 @@ import { checkPostgres } from './checks/postgres.ts';
 import { checkRedis, checkRedisSettings } from './checks/redis.ts';
 import { type Print, printable, toPrintableJson, toTable } from './print.ts';
 
-/** A check that takes longer has failed; the comparison of rollups is left out then. */
+/** A check that takes longer has failed; the comparison of rollups then only warns, as the check of ClickHouse says why. */
 const checkMaxMs = 30_000;
 
 export type DoctorDeps = {
@@ -63,7 +63,7 @@ async function examine({ databaseUrl, warehouse, redis, whyRedisIsAway, jobs, pa
   return Object.fromEntries(await Promise.all(findings));
 }
 
-async function endingInTime(check: () => Promise<Finding>, judgeLate: typeof fail): Promise<Finding> {
+async function endingInTime(check: () => Promise<Finding>, judge: typeof fail): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${checkMaxMs / 1_000} s`)), checkMaxMs);
@@ -71,7 +71,7 @@ async function endingInTime(check: () => Promise<Finding>, judgeLate: typeof fai
   try {
     return await Promise.race([check(), late]);
   } catch (error) {
-    return judgeLate(`could not be checked: ${messageOf(error)}`, 'See the checks of the stores.');
+    return judge(`could not be checked: ${messageOf(error)}`, 'See the checks of the stores.');
   } finally {
     clearTimeout(timer);
   }

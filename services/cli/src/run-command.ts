@@ -64,8 +64,9 @@ async function onRedisAlone<Value>(url: string, work: (redis: Redis) => Promise<
       await redis.ping(); // first: a queue's own connection would tell late, and not why, that Redis is away
       return await work(redis);
     } catch (error) {
-      if (error instanceof UsageError) throw error;
-      throw new StartError(`Redis (REDIS_URL): ${printable(messageOf(whyAway() ?? error))}`);
+      const why = whyAway() ?? (redis.status === 'ready' ? undefined : error);
+      if (error instanceof UsageError || why === undefined) throw error;
+      throw new StartError(`Redis (REDIS_URL): ${printable(messageOf(why))}`);
     }
   });
 }

@@ -10,7 +10,10 @@ export function createOnQuery(counts: Pick<QueryCounts, 'question'>): OnQuery {
       name: 'SELECT',
       kind: 'client',
       attributes: { 'db.system.name': 'clickhouse', 'db.operation.name': 'SELECT' },
-      failed: outcome === 'ok' ? undefined : outcome,
+      failed: isOurs(outcome) ? outcome : undefined,
     }));
   };
 }
+
+/** A fault of the store's or ours, unlike an expression that is none, or a caller who went away. */
+const isOurs = (outcome: Parameters<OnQuery>[1]): boolean => !['ok', 'invalid-expression', 'aborted'].includes(outcome);

@@ -8,9 +8,9 @@ import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
 import { createOnQuery } from '@meridian/query/on-query';
 import { migrate } from '@meridian/registry/migrate';
 import { createRegistry, type Registry } from '@meridian/registry/registry';
-import { type HttpServer, listen } from '@meridian/runtime/http/server';
+import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import type { Logger } from '@meridian/runtime/logger';
-import { type Life, StartError } from '@meridian/runtime/process';
+import type { Life } from '@meridian/runtime/process';
 import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
@@ -44,7 +44,10 @@ export async function serve(parts: {
 
   // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to itself.
   let answer = answerNotYet;
-  const server = await listenOrSay((request, response) => answer(request, response), config);
+  const server = await listenOrSay('PORT', (request, response) => answer(request, response), {
+    port: config.PORT,
+    ...(config.HOST && { host: config.HOST }),
+  });
   const { redisUrl } = stores;
   const services = await startServices({ life, logger, registry, warehouse, redisUrl, settings, counts });
   life.onStop('http', () => server.close(stopGraceMs));
@@ -71,15 +74,6 @@ async function createAdministrator(registry: Registry, config: StandaloneConfig)
   if (config.MODE === 'cloud') return undefined;
   const { ADMIN_USERNAME: username, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
   return (await ensureAdministrator(registry, { username, password, homeRegion })).generatedPassword;
-}
-
-async function listenOrSay(listener: RequestListener, { PORT, HOST }: StandaloneConfig): Promise<HttpServer> {
-  try {
-    return await listen(listener, { port: PORT, ...(HOST && { host: HOST }) });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new StartError(`Port ${PORT} is in use by another program. Choose another one: PORT=3001 npm start`);
-  }
 }
 
 function welcome(origin: string, dataDir: string, config: StandaloneConfig, generatedPassword?: string): string {

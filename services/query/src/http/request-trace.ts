@@ -11,8 +11,8 @@ export function requestTrace(): MiddlewareHandler<QueryEnv> {
       const { status } = c.res;
       return {
         name: `${method} ${route}`,
-        attributes: { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status },
-        failed: status >= 500 ? String(status) : undefined,
+        attributes: { 'http.request.method': c.req.method, 'http.route': route, 'http.response.status_code': status },
+        failed: status >= 500 && !c.req.raw.signal.aborted ? String(status) : undefined,
       };
     });
 }
