@@ -18,6 +18,8 @@ const { values } = parseArgs({
     /** How long ClickHouse is down in the first stretch. */
     minutes: { type: 'string', default: '10' },
     kills: { type: 'string', default: '100' },
+    /** Stretches whose name has this in it; all of them without. */
+    only: { type: 'string', default: '' },
   },
 });
 const minutes = Number(values.minutes);
@@ -55,6 +57,7 @@ async function stretch(
   act: (load: NumberedLoad) => Promise<void>,
   options: Partial<LoadOptions> = {},
 ): Promise<void> {
+  if (!fault.includes(values.only)) return;
   console.log(`${new Date().toISOString()} ${fault} …`);
   const websiteId = await system.newWebsite();
   const load = startNumberedLoad({ ports: system.ingestPorts(), websiteId, ...options });
@@ -98,6 +101,20 @@ try {
       killStore('redis', 'SIGTERM');
       await delay(1_000);
       await untilMore(load, 1_000);
+    }
+  });
+  await stretch('Redis is out of reach for 1, 10 and 40 s, then hangs for as long', async (load) => {
+    for (const seconds of [1, 10, 40]) {
+      system.proxies.redis.goDown();
+      await delay(seconds * 1_000);
+      system.proxies.redis.goUp();
+      await untilMore(load, 500);
+    }
+    for (const seconds of [1, 10, 40]) {
+      killStore('redis', 'SIGSTOP');
+      await delay(seconds * 1_000);
+      killStore('redis', 'SIGCONT');
+      await untilMore(load, 500);
     }
   });
   await stretch(`${kills} SIGKILLs of services and stores at random`, async (load) => {
