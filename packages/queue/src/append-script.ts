@@ -1,5 +1,11 @@
 import { eventFormatVersion } from './entry-rows.ts';
 
+/** How long the answer to an idempotent request is remembered. */
+export const answerLifeMs = 86_400_000;
+
+/** A visit as the script keeps it: its bytes, and where among them the clock stands at which it was touched last. */
+export const keptVisit = { bytes: 56, touchedAt: 32 };
+
 /**
  * The Lua script that appends to the event log: in one atomic step it looks whether a request is a repetition, places every
  * event in a visit and writes the entries. Either all of the call is done or, on any error, nothing: all writes come last, and
@@ -35,8 +41,8 @@ local clock = call('TIME')
 if clock[1] * 1000 + clock[2] / 1000 > tonumber(ARGV[1]) then return {0, clock[1], clock[2]} end
 local now = tonumber(ARGV[2])
 
-local gapMaxMs, lifeMs, answerLifeMs = 1800000, 3600000, 86400000
-local visitFormat, visitBytes, visitsMax = '>c16dddc16', 56, 1000
+local gapMaxMs, lifeMs, answerLifeMs = 1800000, 3600000, ${answerLifeMs}
+local visitFormat, visitBytes, visitsMax = '>c16dddc16', ${keptVisit.bytes}, 1000
 local nobody = string.rep('\\0', 16)
 
 local sessions = {}

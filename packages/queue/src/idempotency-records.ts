@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
+import { answerLifeMs } from './append-script.ts';
 import { idempotencyKeyPattern, websiteOfIdempotencyKey } from './log-keys.ts';
 
 const keysPerScan = 1_000;
-/** As append-script.ts sets it. */
-const recordLifeMs = 86_400_000;
 
 /**
  * Forgets the answers to idempotent requests for the website; with `before` only to those that were answered before then. Walks over all keys,
@@ -27,6 +26,6 @@ async function answeredBefore(redis: Redis, keys: readonly string[], beforeMs: n
   const livesLeft = await Promise.all(keys.map((key) => redis.pttl(key)));
   return keys.filter((_, i) => {
     const leftMs = livesLeft[i] ?? 0;
-    return leftMs > 0 && nowMs - (recordLifeMs - leftMs) < beforeMs;
+    return leftMs > 0 && nowMs - (answerLifeMs - leftMs) < beforeMs;
   });
 }

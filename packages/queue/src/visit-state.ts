@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { keptVisit } from './append-script.ts';
 import { partitionOf } from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
 import { writeUuid } from './uuid-bytes.ts';
@@ -10,15 +11,15 @@ export type SessionOf = { websiteId: string; sessionId: string };
 
 /** KEYS: visits of sessions, as append-script.ts keeps them; ARGV: Unix ms. Forgets those of them that were touched last before that. */
 const forgetUntouchedScript = `#!lua flags=allow-oom
-local call = redis.call
+local call, size = redis.call, ${keptVisit.bytes}
 for _, key in ipairs(KEYS) do
   local visits, kept = call('GET', key) or '', {}
-  for at = 1, #visits, 56 do
-    if struct.unpack('>d', visits, at + 32) >= tonumber(ARGV[1]) then kept[#kept + 1] = string.sub(visits, at, at + 55) end
+  for at = 1, #visits, size do
+    if struct.unpack('>d', visits, at + ${keptVisit.touchedAt}) >= tonumber(ARGV[1]) then kept[#kept + 1] = string.sub(visits, at, at + size - 1) end
   end
   if #kept == 0 then
     call('UNLINK', key)
-  elseif #kept * 56 < #visits then
+  elseif #kept * size < #visits then
     call('SET', key, table.concat(kept), 'KEEPTTL')
   end
 end
