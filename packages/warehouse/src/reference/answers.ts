@@ -4,9 +4,11 @@
  */
 import type { EventRow } from '../event-row.ts';
 import type { MetricType } from '../queries/dimensions.ts';
+import type { LogEvent } from '../queries/event-log.ts';
 import type { ExpandedMetric, Metric, MetricOptions } from '../queries/metrics.ts';
 import type { Stats } from '../queries/stats.ts';
 import type { Cohort, Question } from '../question.ts';
+import { referenceChannel } from './channel.ts';
 import { fitsSelection } from './fits-filter.ts';
 
 /** A visit over all of its events of type 1 and 2 in the range. */
@@ -18,7 +20,8 @@ const distinct = (values: string[]) => new Set(values).size;
 const pageviewsOf = (events: EventRow[]) => events.filter((event) => event.eventType === 1).length;
 const newestFirst = (a: EventRow, b: EventRow) => b.createdAtMs - a.createdAtMs || (a.eventId < b.eventId ? 1 : -1);
 
-function grouped<T>(list: T[], keyOf: (value: T) => string): T[][] {
+/** The values with the same key together, in the order of their first. */
+export function grouped<T>(list: T[], keyOf: (value: T) => string): T[][] {
   const groups = new Map<string, T[]>();
   for (const value of list) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
   return [...groups.values()];
@@ -113,15 +116,37 @@ export function referenceSeries(rows: EventRow[], question: Question, bucketStar
   };
 }
 
-/** Ids of the events in the log, newest first. */
-export function referenceLog(rows: EventRow[], question: Question, search: string): string[] {
+/** The whole log, newest first. */
+export function referenceLog(rows: EventRow[], question: Question, search: string): LogEvent[] {
   const rules = rulesOf(rows, question);
   const contains = (text: string) => text.toLowerCase().includes(search.toLowerCase());
   return inRange(rows, question)
     .filter((row) => (question.eventType === 5) === (row.eventType === 5) && fits(row, question, rules))
     .filter((row) => contains(row.urlPath) || contains(row.eventName) || contains(row.pageTitle))
     .sort(newestFirst)
-    .map((row) => row.eventId);
+    .map((row) => ({
+      id: row.eventId,
+      websiteId: row.websiteId,
+      sessionId: row.sessionId,
+      createdAt: new Date(row.createdAtMs),
+      urlPath: row.urlPath,
+      urlQuery: row.urlQuery,
+      referrerDomain: row.referrerDomain,
+      referrerPath: row.referrerPath,
+      referrerQuery: row.referrerQuery,
+      pageTitle: row.pageTitle,
+      hostname: row.hostname,
+      eventType: row.eventType,
+      eventName: row.eventName,
+      distinctId: row.distinctId,
+      hasData: row.data !== '',
+      browser: row.browser,
+      os: row.os,
+      device: row.device,
+      country: row.country,
+      city: row.city,
+      tag: row.tag,
+    }));
 }
 
 const fieldOf = {
@@ -146,16 +171,16 @@ const fieldOf = {
   utmTerm: 'utmTerm',
 } as const satisfies Partial<Record<MetricType, keyof EventRow>>;
 
-export type ReferenceMetricType = Exclude<MetricType, 'channel'>;
-
 /** The value that an event carries, or that its whole visit has. */
-function dimensionValue(type: ReferenceMetricType, row: EventRow, visit: Visit): string {
+function dimensionValue(type: MetricType, row: EventRow, visit: Visit): string {
   const pages = visit.events.filter((event) => event.eventType === 1);
   switch (type) {
     case 'entry':
       return pages[0]?.urlPath ?? '';
     case 'exit':
       return pages.at(-1)?.urlPath ?? '';
+    case 'channel':
+      return referenceChannel(visit.events[0] ?? row);
     case 'referrer':
     case 'domain':
       return row.referrerDomain === row.hostname.replace(/^www\./, '') ? '' : row.referrerDomain;
@@ -170,7 +195,7 @@ function dimensionValue(type: ReferenceMetricType, row: EventRow, visit: Visit):
 export function referenceMetrics(
   rows: EventRow[],
   question: Question,
-  { type, limit, offset, search = '' }: MetricOptions & { type: ReferenceMetricType },
+  { type, limit, offset, search = '' }: MetricOptions,
 ): { metrics: Metric[]; expanded: ExpandedMetric[] } {
   const place = type === 'region' || type === 'city';
   const pairs = visitsOf(rows, question).flatMap((visit) =>
