@@ -39,14 +39,14 @@ export async function deleteApiKey(db: Database, userId: string, id: string): Pr
   return deleted.length > 0;
 }
 
-export type KeyCaller = { user: User; key: { id: string; name: string; lastUsedAt: Date | null } };
+export type KeyCaller = { user: User; key: { id: string; name: string } };
 
 /** Whose key has this SHA-256; null for an unknown or deleted key and for the key of a deleted user. */
 export async function findCallerByKeyHash(db: Database, keyHash: Buffer): Promise<KeyCaller | null> {
   const [found] = await db
     .select({
       user: userColumns,
-      key: { id: apiKey.id, name: apiKey.name, lastUsedAt: apiKey.lastUsedAt },
+      key: { id: apiKey.id, name: apiKey.name },
     })
     .from(apiKey)
     .innerJoin(userAccount, eq(userAccount.id, apiKey.userId))

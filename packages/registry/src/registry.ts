@@ -1,4 +1,6 @@
 import { sql } from 'drizzle-orm';
+import { createAccessCache, subject } from './access-cache.ts';
+import { followAccessChanges } from './access-changes.ts';
 import { createApiKey, deleteApiKey, findCallerByKeyHash, listApiKeys, touchApiKey } from './api-keys.ts';
 import { type Database, openDatabase } from './database.ts';
 import { RegistryError, toRegistryError } from './registry-error.ts';
@@ -41,6 +43,9 @@ export type RegistryOptions = {
 /**
  * Accounts, keys, teams, websites and their segments in Postgres. `databaseUrl` is postgres://..., its schema made by `migrate`.
  * Connects at the first question. Everything rejects with `RegistryError` and nothing else.
+ *
+ * Who may do what (`findSessionUser`, `findCallerByKeyHash`, `findTeamRole`, `findWebsite`) is remembered: what this process changes
+ * counts with its next question, what others change within two seconds and mostly at once.
  */
 export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 5000 }: RegistryOptions = {}) {
   const { db, close } = openDatabase(databaseUrl, { poolMax, timeoutMs });
@@ -50,35 +55,56 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     (...args: Args): Promise<Result> =>
       answerWithin(timeoutMs, () => ask(db, ...args));
 
+  const sendBeat = bound(sendAccessBeat);
+  const { remember, changing, ...access } = createAccessCache((handlers) =>
+    followAccessChanges(databaseUrl, { ...handlers, sendBeat }),
+  );
+
   return {
     createUser: bound(createUser),
     findUserByUsername: bound(findUserByUsername),
     findUserById: bound(findUserById),
-    updateUser: bound(updateUser),
-    deleteUser: bound(deleteUser),
+    updateUser: changing('user', bound(updateUser)),
+    deleteUser: changing('user', bound(deleteUser)),
     countUsers: bound(countUsers),
     listUsers: bound(listUsers),
-    findSessionUser: bound(findSessionUser),
-    endSession: bound(endSession),
+    findSessionUser: remember(
+      bound(findSessionUser),
+      ({ id, userId, generation }) => `${id} ${userId} ${generation}`,
+      (user, { id }) => user && [subject('user', user.id), subject('session', id)],
+    ),
+    endSession: changing('session', bound(endSession)),
     createApiKey: bound(createApiKey),
     listApiKeys: bound(listApiKeys),
-    deleteApiKey: bound(deleteApiKey),
-    findCallerByKeyHash: bound(findCallerByKeyHash),
+    deleteApiKey: changing('user', bound(deleteApiKey)),
+    findCallerByKeyHash: remember(
+      bound(findCallerByKeyHash),
+      (keyHash) => keyHash.toString('base64'),
+      (caller) => caller && [subject('user', caller.user.id)],
+    ),
     touchApiKey: bound(touchApiKey),
     listTeamsOfUser: bound(listTeamsOfUser),
-    findTeamRole: bound(findTeamRole),
+    findTeamRole: remember(
+      bound(findTeamRole),
+      (teamId, userId) => `${teamId} ${userId}`,
+      (_role, teamId) => [subject('team', teamId)],
+    ),
     createWebsite: bound(createWebsite),
-    findWebsite: bound(findWebsite),
+    findWebsite: remember(
+      bound(findWebsite),
+      (id) => id,
+      (website) => website && [subject('website', website.id), subject('user', website.owner.id)],
+    ),
     findWebsiteRoute: bound(findWebsiteRoute),
     findWebsiteRoutes: bound(findWebsiteRoutes),
     listWebsites: bound(listWebsites),
-    updateWebsite: bound(updateWebsite),
-    deleteWebsite: bound(deleteWebsite),
-    resetWebsite: bound(resetWebsite),
+    updateWebsite: changing('website', bound(updateWebsite)),
+    deleteWebsite: changing('website', bound(deleteWebsite)),
+    resetWebsite: changing('website', bound(resetWebsite)),
     listUnpurgedWebsites: bound(listUnpurgedWebsites),
-    markWebsitePurged: bound(markWebsitePurged),
+    markWebsitePurged: changing('website', bound(markWebsitePurged)),
     listPendingResets: bound(listPendingResets),
-    markWebsiteReset: bound(markWebsiteReset),
+    markWebsiteReset: changing('website', bound(markWebsiteReset)),
     createSegment: bound(createSegment),
     findSegment: bound(findSegment),
     listSegments: bound(listSegments),
@@ -86,12 +112,18 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     deleteSegment: bound(deleteSegment),
     /** Resolves when Postgres answers. */
     ping: bound(ping),
-    close,
+    close: async (): Promise<void> => {
+      await Promise.all([access.close(), close()]);
+    },
   };
 }
 
 async function ping(db: Database): Promise<void> {
   await db.execute(sql`select 1`);
+}
+
+async function sendAccessBeat(db: Database, beat: string): Promise<void> {
+  await db.execute(sql`select access_beat(${beat})`);
 }
 
 /** One limit for waiting for a connection, for the query and for a server that says nothing. */

@@ -113,7 +113,7 @@ describe('API keys', () => {
   test('a key names its owner until it is deleted by its owner', async () => {
     const [user, stranger] = [await t.newUser(), await t.newUser()];
     const key = await newKey(user.id);
-    const caller = { user, key: { id: key.id, name: 'ci', lastUsedAt: null } };
+    const caller = { user, key: { id: key.id, name: 'ci' } };
     expect(await registry.findCallerByKeyHash(key.keyHash)).toEqual(caller);
     expect(await registry.deleteApiKey(stranger.id, key.id)).toBe(false);
     expect(await registry.deleteApiKey(user.id, "' OR 1=1")).toBe(false);

@@ -1,5 +1,6 @@
 import type { User } from '@meridian/registry/rows';
 import { ApiError } from '@meridian/runtime/http/api-error';
+import { Lru } from '@meridian/runtime/lru';
 import type { MiddlewareHandler } from 'hono';
 import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
 import { hashApiKey } from './api-key.ts';
@@ -7,21 +8,23 @@ import { readCredential } from './credential.ts';
 import { createSessionTokens, type SessionTokens } from './session-token.ts';
 
 const minuteMs = 60_000;
+const touchedMax = 10_000;
 
 type AuthDeps = Pick<QueryDeps, 'registry' | 'config' | 'logger' | 'now'>;
 
 /**
- * Sets `caller`, or refuses with 401. Every request asks the registry, so that a deleted key or user and an ended
- * session are refused at once, in every process. On cloud only API keys count.
+ * Sets `caller`, or refuses with 401. Every request asks the registry, whose memory follows every change: a deleted key or user and an
+ * ended session are refused at once by the process that ended them, within two seconds by every other. On cloud only API keys count.
  */
 export function authenticate(deps: AuthDeps): MiddlewareHandler<QueryEnv> {
   const tokens = createSessionTokens(deps.config.appSecret);
+  const touch = createTouch(deps);
   return async (c, next) => {
     const headers = { authorization: c.req.header('authorization'), apiKey: c.req.header('x-umami-api-key') };
     const credential = readCredential(headers, deps.config.mode);
     const caller =
       credential?.kind === 'api-key'
-        ? await callerOfKey(deps, credential.key)
+        ? await callerOfKey(deps, credential.key, touch)
         : credential && (await callerOfSession(deps, tokens, credential.token));
     if (!caller) throw new ApiError('unauthorized', 'Unauthorized');
     c.set('caller', caller);
@@ -29,14 +32,27 @@ export function authenticate(deps: AuthDeps): MiddlewareHandler<QueryEnv> {
   };
 }
 
-async function callerOfKey({ registry, logger, now }: AuthDeps, key: string): Promise<Caller | null> {
+async function callerOfKey(
+  { registry }: AuthDeps,
+  key: string,
+  touch: (keyId: string) => void,
+): Promise<Caller | null> {
   const found = await registry.findCallerByKeyHash(hashApiKey(key));
   if (!found) return null;
-  const { id, name, lastUsedAt } = found.key;
-  const at = now();
-  if (!lastUsedAt || at.getTime() - lastUsedAt.getTime() >= minuteMs)
-    registry.touchApiKey(id, at).catch((err: unknown) => logger.warn({ err, keyId: id }, 'lastUsedAt not written'));
+  const { id, name } = found.key;
+  touch(id);
   return toCaller(found.user, { kind: 'api-key', keyId: id, name });
+}
+
+/** Notes the use of a key, once a minute and off the request's path. */
+function createTouch({ registry, logger, now }: AuthDeps): (keyId: string) => void {
+  const touchedAtMs = new Lru<string, number>(touchedMax);
+  return (keyId) => {
+    const at = now();
+    if (at.getTime() - (touchedAtMs.get(keyId) ?? 0) < minuteMs) return;
+    touchedAtMs.set(keyId, at.getTime());
+    registry.touchApiKey(keyId, at).catch((err: unknown) => logger.warn({ err, keyId }, 'lastUsedAt not written'));
+  };
 }
 
 async function callerOfSession(deps: AuthDeps, tokens: SessionTokens, token: string): Promise<Caller | null> {

@@ -127,7 +127,7 @@ describe('a team website', () => {
     expect(await removing(maker.token, made.id)).toBe(403);
     expect(await removing(viewer.token, made.id)).toBe(403);
     await api.fixtures.sql('DELETE FROM team_user WHERE user_id = $1', [viewer.id]);
-    expect(await read(theirs.id, viewer.token)).toBeNull();
+    await expect.poll(() => read(theirs.id, viewer.token)).toBeNull();
     expect(await removing(manager.token, made.id)).toBe(200);
     expect(await removing(owner.token, theirs.id)).toBe(200);
   });
