@@ -99,12 +99,17 @@ const draw = (chance: Chance, from: Record<string, readonly string[]>): Partial<
 /** The events of a website and the time in which most of them lie. */
 export type RandomData = { websiteId: string; rows: EventRow[]; startMs: number; endMs: number };
 
-/** 1 to 120 events in up to 14 visits, within three hours or, less often, within four days around the border of a month. */
-export function randomData(chance: Chance, site: ReturnType<typeof createTestSite>): RandomData {
-  const isLong = chance.often(0.35);
-  const startMs = at(isLong ? '2026-06-29T06:00:00Z' : '10:00');
-  const endMs = startMs + (isLong ? 4 * dayMs : 3 * hourMs);
-  const visits = Array.from({ length: 1 + chance.whole(14) }, (_, i) => randomVisit(chance, `v${i}`, startMs, endMs));
+/**
+ * 1 to 120 events in up to 14 visits, within three hours or, less often, within four days, around `aroundMs`; without it in
+ * June 2026, the four days around the end of the month.
+ */
+export function randomData(chance: Chance, site: ReturnType<typeof createTestSite>, aroundMs?: number): RandomData {
+  const spanMs = chance.often(0.35) ? 4 * dayMs : 3 * hourMs;
+  const middleMs = aroundMs ?? (spanMs > dayMs ? at('2026-07-01T00:00:00Z') : at('11:30'));
+  const startMs = middleMs - spanMs / 2;
+  const endMs = startMs + spanMs;
+  const names = Array.from({ length: 1 + chance.whole(14) }, (_, i) => `${startMs} ${i}`);
+  const visits = names.map((name) => randomVisit(chance, name, startMs, endMs));
   const events = visits.flatMap((visit) => {
     // The first form of a visit names it: the time in its id is when it was first seen, while earlier events may come late.
     site.toRow({ t: visit.seenMs, visit: visit.name });
