@@ -24,6 +24,7 @@ import { statsRoutes } from './routes/stats.ts';
 import { userRoutes } from './routes/users.ts';
 import { websiteRoutes } from './routes/website.ts';
 import { websitesRoutes } from './routes/websites.ts';
+import { createQuestionTurns, defaultQuestionLimits } from './statistics/question-turns.ts';
 
 /**
  * The whole query API. Routes are written without a prefix; they answer under /api, /v1 and /v1/<region>.
@@ -57,9 +58,17 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', websitesRoutes(deps))
     .route('/', websiteRoutes(deps))
     .route('/', segmentRoutes(deps))
-    .route('/', statsRoutes(deps))
-    .route('/', pageviewsRoutes(deps))
-    .route('/', eventsRoutes(deps))
-    .route('/', activeRoutes(deps))
-    .route('/', metricsRoutes(deps));
+    .route('/', statisticsRoutes(deps));
+}
+
+/** Routes whose questions take turns. */
+function statisticsRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  const turns = createQuestionTurns(deps.config.questionLimits ?? defaultQuestionLimits, deps.counts);
+  const asking = { ...deps, turns };
+  return new Hono<QueryEnv>()
+    .route('/', statsRoutes(asking))
+    .route('/', pageviewsRoutes(asking))
+    .route('/', eventsRoutes(asking))
+    .route('/', activeRoutes(asking))
+    .route('/', metricsRoutes(asking));
 }

@@ -16,7 +16,7 @@ import { createOnQuery } from './on-query.ts';
 import { onceRegistryAnswers } from './once-registry-answers.ts';
 import { createQueryCounts } from './query-counts.ts';
 
-/** Longer than the slowest question: the warehouse ends one after 15 s. */
+/** Longer than the slowest question, which the warehouse ends after 15 s; one that has to wait for its turn by then may be cut. */
 const stopGraceMs = 20_000;
 
 const logger = createLogger({ service: 'query' });
@@ -53,7 +53,12 @@ runProcess({ logger }, async (life) => {
     life.onStop('administrator', endAttempts);
   }
   const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
-  const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate };
+  const questionLimits = {
+    perCaller: env.QUESTIONS_PER_CALLER,
+    inAll: env.QUESTIONS_IN_ALL,
+    waitMaxMs: env.QUESTION_WAIT_MAX_MS,
+  };
+  const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate, questionLimits };
   const now = () => new Date();
   const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
   const deps = { registry, warehouse, redis, jobs, config, logger, counts, now };

@@ -1,8 +1,10 @@
 import {
   type Buckets,
   counter,
+  counters,
   createBuckets,
   durationBounds,
+  gauge,
   histogram,
   type Metric,
 } from '@meridian/runtime/metrics';
@@ -15,6 +17,10 @@ export type QueryCounts = {
   request(labels: RequestLabels, seconds: number): void;
   /** One query of ClickHouse. */
   question(seconds: number, outcome: 'ok' | WarehouseErrorKind): void;
+  /** Questions that wait for their turn now. */
+  questionsWaiting: number;
+  /** Questions that were not asked: `waited` too long for their turn, or `too_many` of the caller waited already. */
+  questionsRefused: Record<'waited' | 'too_many', number>;
   /** Requests that were refused because their key had used its window up. */
   rateLimited: number;
   /** Requests that were served without being counted, because the counter was away. */
@@ -37,6 +43,8 @@ export function createQueryCounts(): QueryCounts {
       requests.set(key, [labels, first]);
     },
     question: (seconds, outcome) => bucketsOf.get(outcome)?.observe(seconds),
+    questionsWaiting: 0,
+    questionsRefused: { waited: 0, too_many: 0 },
     rateLimited: 0,
     rateLimitSkipped: 0,
     metrics: () => [
@@ -45,6 +53,15 @@ export function createQueryCounts(): QueryCounts {
       ),
       histogram('meridian_clickhouse_query_duration_seconds', 'Queries of ClickHouse for statistics.', () =>
         questions.map(([outcome, buckets]) => [{ outcome }, buckets] as const),
+      ),
+      gauge('meridian_questions_waiting', 'Questions that wait for their turn.', async () => [
+        { value: counts.questionsWaiting },
+      ]),
+      counters(
+        'meridian_questions_refused_total',
+        'Questions that were not asked, because others took the turns.',
+        'reason',
+        counts.questionsRefused,
       ),
       counter('meridian_rate_limited_total', 'Requests refused because a key sent too many.', () => counts.rateLimited),
       counter('meridian_rate_limit_skipped_total', 'Requests served uncounted, because Redis was away.', () => {

@@ -6,6 +6,7 @@ import type { Logger } from '@meridian/runtime/logger';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
 import type { QueryCounts } from './query-counts.ts';
+import type { QuestionLimits } from './statistics/question-turns.ts';
 
 /** What the query API must know of the instance it runs in. */
 export type QueryConfig = {
@@ -21,6 +22,8 @@ export type QueryConfig = {
   clientIpHeader: string | undefined;
   /** The share of requests that are logged, 0 to 1. */
   logSampleRate: number;
+  /** Unless given: for two cores. */
+  questionLimits?: QuestionLimits;
 };
 
 /** Everything the query API works with. One constructor per process makes it. */

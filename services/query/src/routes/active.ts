@@ -2,19 +2,22 @@ import type { ActiveAnswer } from '@meridian/contract/statistics';
 import { Hono } from 'hono';
 import { getReadableWebsite } from '../auth/website-access.ts';
 import { serverTiming } from '../http/server-timing.ts';
-import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import type { QueryEnv } from '../query-env.ts';
+import { type AskingDeps, askInTurn } from '../statistics/ask-in-turn.ts';
 
 const activeMs = 5 * 60_000;
 
 /** GET /websites/{websiteId}/active: visitors of the last five minutes. It knows no parameters. */
-export function activeRoutes(deps: QueryDeps): Hono<QueryEnv> {
+export function activeRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/active', async (c) => {
     const { id: websiteId, pendingResetAt } = await getReadableWebsite(deps, c.get('caller'), c.req.param('websiteId'));
     c.get('logFields').websiteId = websiteId;
     const collectedSince = pendingResetAt ?? undefined;
     const context = { websiteId, collectedSince, route: 'GET /websites/{id}/active', signal: c.req.raw.signal };
     const since = new Date(deps.now().getTime() - activeMs);
-    const { value: visitors, timing } = await deps.warehouse.getActiveVisitors(context, since);
+    const { value: visitors, timing } = await askInTurn(deps, c, () =>
+      deps.warehouse.getActiveVisitors(context, since),
+    );
     serverTiming(c, timing);
     return c.json({ visitors } satisfies ActiveAnswer);
   });

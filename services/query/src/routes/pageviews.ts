@@ -4,20 +4,23 @@ import { Hono } from 'hono';
 import { badRequest } from '../http/bad-request.ts';
 import { serverTiming } from '../http/server-timing.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { type AskingDeps, askInTurn } from '../statistics/ask-in-turn.ts';
 import { type Bucket, bucketsMax, bucketsOf, finestUnit } from '../statistics/buckets.ts';
 import { comparisonRange } from '../statistics/comparison-range.ts';
 import { readQuestion } from '../statistics/read-question.ts';
 import type { TimeZone } from '../statistics/time-zone.ts';
 
 /** GET /websites/{websiteId}/pageviews: pageviews and visits of each bucket of a range, zero-filled. */
-export function pageviewsRoutes(deps: QueryDeps): Hono<QueryEnv> {
+export function pageviewsRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/pageviews', async (c) => {
     const { query, zone, question } = await readQuestion(deps, c, 'GET /websites/{id}/pageviews', PageviewsQuery);
-    const ask = (range: DateRange) => getSeries(deps, { ...question, range }, getBuckets(range, query.unit, zone));
-    const [series, compare] = await Promise.all([
-      ask(question.range),
-      query.compare && ask(comparisonRange(question.range, query.compare, zone)),
-    ]);
+    const prepare = (range: DateRange) => {
+      const buckets = getBuckets(range, query.unit, zone);
+      return () => getSeries(deps, { ...question, range }, buckets);
+    };
+    const ask = prepare(question.range);
+    const askCompare = query.compare && prepare(comparisonRange(question.range, query.compare, zone));
+    const [series, compare] = await askInTurn(deps, c, () => Promise.all([ask(), askCompare?.()]));
     serverTiming(c, series.timing, compare?.timing);
     return c.json({ ...series.value, ...(compare && { compare: compare.value }) } satisfies PageviewsAnswer);
   });

@@ -1,0 +1,23 @@
+import type { Context } from 'hono';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import type { QuestionTurns } from './question-turns.ts';
+
+/** What a route needs whose questions take turns. */
+export type AskingDeps = QueryDeps & { turns: QuestionTurns };
+
+/**
+ * Asks the warehouse when it is the turn of the request's account, whose keys and sessions share its turns. `ask` may make several queries at
+ * once. The time that was waited goes into the log line.
+ * @throws ApiError 503 or 429 when it does not get a turn
+ */
+export function askInTurn<Value>(
+  { turns }: Pick<AskingDeps, 'turns'>,
+  c: Context<QueryEnv>,
+  ask: () => Promise<Value>,
+): Promise<Value> {
+  const sinceMs = performance.now();
+  return turns.take(c.get('caller').userId, c.req.raw.signal, () => {
+    c.get('logFields').waitedMs = Math.round(performance.now() - sinceMs);
+    return ask();
+  });
+}
