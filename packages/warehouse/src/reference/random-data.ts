@@ -87,14 +87,19 @@ const sourcePools = {
   utmCampaign: ['', 'june', 'June'],
   utmContent: ['', 'top'],
   utmTerm: ['', 'shoes'],
-  ...Object.fromEntries(
-    ['gclid', 'fbclid', 'msclkid', 'ttclid', 'liFatId', 'twclid'].map((name) => [name, [...Array(15).fill(''), 'x']]),
-  ),
 } satisfies Partial<Record<keyof EventRow, string[]>>;
+
+const clickIds = ['gclid', 'fbclid', 'msclkid', 'ttclid', 'liFatId', 'twclid'] as const;
 
 /** One value of each pool. */
 const draw = (chance: Chance, from: Record<string, readonly string[]>): Partial<EventRow> =>
   Object.fromEntries(Object.entries(from).map(([field, pool]) => [field, chance.pick(pool)]));
+
+/** Where a visitor came from, as referrer, UTM values and click ids tell. */
+export const randomSource = (chance: Chance): Partial<EventRow> => ({
+  ...draw(chance, sourcePools),
+  ...(chance.often(0.4) && { [chance.pick(clickIds)]: 'x' }),
+});
 
 /** The events of a website and the time in which most of them lie. */
 export type RandomData = { websiteId: string; rows: EventRow[]; startMs: number; endMs: number };
@@ -170,7 +175,7 @@ function randomEvents(chance: Chance, visit: RandomVisit): TestEvent[] {
       eventName: eventType === 2 ? chance.pick(['buy', 'Buy', 'sign']) : '',
       ...draw(chance, pools),
       ...(visit.client ?? draw(chance, clientPools)),
-      ...(chance.often(0.6) ? draw(chance, sourcePools) : { referrerDomain: chance.pick(referrers) }),
+      ...(chance.often(0.6) ? randomSource(chance) : { referrerDomain: chance.pick(referrers) }),
     };
   });
 }

@@ -14,6 +14,7 @@ import {
   randomBuckets,
   randomData,
   randomQuestion,
+  randomSource,
 } from './random-data.ts';
 
 const { warehouse, client } = await createTestWarehouse();
@@ -50,6 +51,18 @@ test(`random questions over random events have the reference's answers (seed ${s
   };
   await Promise.all(Array.from({ length: AT_ONCE }, askOn));
 }, 300_000);
+
+test(`visitors of every source have the reference's channel (seed ${seed})`, async () => {
+  const chance = createChance(seed);
+  const site = createTestSite(warehouse);
+  const rows = await site.insert(
+    Array.from({ length: 2_000 }, (_, i) => ({ t: '10:00', session: `u${i}`, ...randomSource(chance) })),
+  );
+  const ranking = { type: 'channel', limit: 100, offset: 0 } as const;
+  const { value } = await warehouse.getMetrics(site.ask(), ranking);
+  expect(value).toEqual(referenceMetrics(rows, site.ask(), ranking).metrics);
+  expect(value).toHaveLength(15);
+});
 
 test('the rollups of events that came in several blocks are those of the events as a whole', async () => {
   for (const table of rollupTables) {
