@@ -94,33 +94,42 @@ const sources = {
   ],
 } as const;
 
-/** Meta adds fbclid to every outgoing link: it says nothing about payment. */
-const PAID = `(match(lower(utm_medium), '^(.*cp[acmv]|ppc|retargeting|paid.*|.*[-_ ]paid|display|banner|ads?)$')
-  OR gclid != '' OR msclkid != '' OR ttclid != '' OR li_fat_id != '' OR twclid != '')`;
+/** The texts by which a channel is known. */
+type SourceColumn = 'referrer_domain' | 'hostname' | 'utm_source' | 'utm_medium';
 
-/** SQL: the channel of one event. */
-export const CHANNEL_OF_EVENT = `multiIf(
-  ${medium('mail')} OR ${source('email')}, 'email',
-  match(lower(utm_medium), '^(sms|mms)$') OR lower(utm_source) = 'sms', 'sms',
-  ${medium('affiliate')}, 'affiliate',
-  ${source('llm')}, 'llm',
-  ${source('video')} OR ${medium('video')}, if(${PAID}, 'paidVideo', 'organicVideo'),
-  ${source('shopping')} OR ${medium('shop')}, if(${PAID}, 'paidShopping', 'organicShopping'),
-  ${source('social')} OR ${medium('social')}, if(${PAID}, 'paidSocial', 'organicSocial'),
-  ${source('search')} OR lower(utm_medium) = 'organic', if(${PAID}, 'paidSearch', 'organicSearch'),
-  ${PAID}, 'paidAds',
-  referrer_domain NOT IN ('', hostname) OR utm_source != '' OR utm_medium != '', 'referral',
+/** SQL: the channel of one event. Meta adds fbclid to every outgoing link: it says nothing about payment. */
+export const CHANNEL_OF_EVENT = channelOf(
+  (column) => column,
+  `(gclid != '' OR msclkid != '' OR ttclid != '' OR li_fat_id != '' OR twclid != '')`,
+);
+
+/** SQL: the channel, where `column` gives the texts and `clicked` is whether there is the click id of an advertisement. */
+export function channelOf(column: (name: SourceColumn) => string, clicked: string): string {
+  const lowered = (name: SourceColumn) => `lower(${column(name)})`;
+  const mediumHas = (word: string) => `position(${lowered('utm_medium')}, '${word}') > 0`;
+  const isFrom = (kind: keyof typeof sources) => {
+    const { ofDomain, ofName } = expressionsOf(kind);
+    return `(match(${lowered('referrer_domain')}, '${ofDomain}') OR match(${lowered('utm_source')}, '${ofDomain}|${ofName}'))`;
+  };
+  const paid = `(match(${lowered('utm_medium')}, '^(.*cp[acmv]|ppc|retargeting|paid.*|.*[-_ ]paid|display|banner|ads?)$') OR ${clicked})`;
+  return `multiIf(
+  ${mediumHas('mail')} OR ${isFrom('email')}, 'email',
+  match(${lowered('utm_medium')}, '^(sms|mms)$') OR ${lowered('utm_source')} = 'sms', 'sms',
+  ${mediumHas('affiliate')}, 'affiliate',
+  ${isFrom('llm')}, 'llm',
+  ${isFrom('video')} OR ${mediumHas('video')}, if(${paid}, 'paidVideo', 'organicVideo'),
+  ${isFrom('shopping')} OR ${mediumHas('shop')}, if(${paid}, 'paidShopping', 'organicShopping'),
+  ${isFrom('social')} OR ${mediumHas('social')}, if(${paid}, 'paidSocial', 'organicSocial'),
+  ${isFrom('search')} OR ${lowered('utm_medium')} = 'organic', if(${paid}, 'paidSearch', 'organicSearch'),
+  ${paid}, 'paidAds',
+  ${column('referrer_domain')} NOT IN ('', ${column('hostname')}) OR ${column('utm_source')} != '' OR ${column('utm_medium')} != '', 'referral',
   'direct')`;
-
-function medium(word: string): string {
-  return `position(lower(utm_medium), '${word}') > 0`;
 }
 
-function source(kind: keyof typeof sources): string {
+function expressionsOf(kind: keyof typeof sources): { ofDomain: string; ofName: string } {
   const escaped = (text: string) => text.replaceAll('.', '\\\\.');
   const names = sources[kind].filter((name) => !name.includes('.'));
   const domains = sources[kind].filter((name) => name.includes('.')).map(escaped);
   const ofDomain = `(^|\\\\.)(${[`(${names.join('|')})(\\\\.[a-z]{2,4}){1,2}`, ...domains].join('|')})$`;
-  const ofName = `^(${[...names, ...domains].join('|')})$`;
-  return `(match(lower(referrer_domain), '${ofDomain}') OR match(lower(utm_source), '${ofDomain}|${ofName}'))`;
+  return { ofDomain, ofName: `^(${[...names, ...domains].join('|')})$` };
 }

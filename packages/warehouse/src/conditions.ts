@@ -30,12 +30,28 @@ function instant(at: Date, bind: Bind): string {
 
 /** Whether an event inside the scope fits the question; `1` when all do. */
 export function matchCondition(question: Question, bind: Bind): string {
-  const { segment, cohort, eventType, excludeBounce } = question;
+  const { cohort, excludeBounce } = question;
+  const conditions = [eventCondition(question, bind)];
+  if (excludeBounce) conditions.push(`visit_id NOT IN (${bouncedVisits(question, bind)})`);
+  if (cohort) conditions.push(`visit_id IN (${visitsOfCohort(question, cohort, bind)})`);
+  return conditions.join(' AND ');
+}
+
+/** The part of `matchCondition` that an event alone decides: filters, segment and type. */
+export function eventCondition(question: Question, bind: Bind): string {
+  const { segment, eventType } = question;
   const conditions = selectionConditions(question, bind);
   if (segment) conditions.push(...selectionConditions(segment, bind));
   if (eventType !== undefined) conditions.push(`event_type = ${bind(eventType, 'UInt8')}`);
-  if (excludeBounce) conditions.push(`visit_id NOT IN (${bouncedVisits(question, bind)})`);
-  if (cohort) conditions.push(`visit_id IN (${visitsOfCohort(question, cohort, bind)})`);
+  return conditions.length === 0 ? '1' : conditions.join(' AND ');
+}
+
+/** The part of `matchCondition` that a whole visit decides, over its events of `visitScope` grouped by visit. `pageviews`: how many it has. */
+export function visitCondition(question: Question, bind: Bind, pageviews: string): string {
+  const { cohort, excludeBounce } = question;
+  const conditions: string[] = [];
+  if (excludeBounce) conditions.push(`${pageviews} != 1`);
+  if (cohort) conditions.push(`${VISITOR_OF_VISIT} IN (${membersOf(question, cohort, bind)})`);
   return conditions.length === 0 ? '1' : conditions.join(' AND ');
 }
 
@@ -45,16 +61,20 @@ function selectionConditions({ filters, match }: Selection, bind: Bind): string[
   return match === 'any' && conditions.length > 0 ? [`(${conditions.join(' OR ')})`] : conditions;
 }
 
-/** Visits in the question's range whose visitor is a member. Who is a member is decided in the cohort's own range. */
+/** Visits in the question's range whose visitor is a member. */
 function visitsOfCohort(question: Question, cohort: Cohort, bind: Bind): string {
+  return `SELECT visit_id FROM events WHERE ${visitScope(question, bind)} GROUP BY visit_id HAVING ${VISITOR_OF_VISIT} IN (${membersOf(question, cohort, bind)})`;
+}
+
+/** Visitors of the cohort: who is a member is decided in the cohort's own range. */
+function membersOf(question: Question, cohort: Cohort, bind: Bind): string {
   const { type, value } = cohort.action;
   const did = [
     `event_type = ${type === 'path' ? 1 : 2}`,
     filterCondition({ name: type, op: 'eq', values: [value] }, bind),
     ...selectionConditions(cohort, bind),
   ].join(' AND ');
-  const members = `SELECT ${VISITOR_OF_VISIT} FROM events WHERE ${visitScope({ ...question, range: cohort.range }, bind)} GROUP BY visit_id HAVING countIf(${did}) > 0`;
-  return `SELECT visit_id FROM events WHERE ${visitScope(question, bind)} GROUP BY visit_id HAVING ${VISITOR_OF_VISIT} IN (${members})`;
+  return `SELECT ${VISITOR_OF_VISIT} FROM events WHERE ${visitScope({ ...question, range: cohort.range }, bind)} GROUP BY visit_id HAVING countIf(${did}) > 0`;
 }
 
 function bouncedVisits(question: Question, bind: Bind): string {

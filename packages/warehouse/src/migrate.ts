@@ -3,18 +3,29 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
+import { fillRollups } from './fill-rollups.ts';
+
+/** After it questions may be answered from rollups. */
+export const siteVisitsMigration = '0002_site_visits.sql';
 
 const MIGRATIONS = new URL('../clickhouse-migrations/', import.meta.url);
 
+/** What a migration does beyond its statements, before it counts as applied. May be repeated. */
+const completions: Record<string, (client: ClickHouseClient) => Promise<void>> = { [siteVisitsMigration]: fillRollups };
+
+/** The rewriting of a big table's column goes on behind the statement; a fill is waited for, however long it takes. */
+const migrationSettings = { alter_sync: '0', mutations_sync: '0' } as const;
+const statementMaxMs = 6 * 3_600_000;
+
 /**
  * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen, in order.
- * Every statement is written to be repeatable, so that two runs at once, or one cut short, do no harm.
+ * Every statement is written to be repeatable, so that two runs at once, or one cut short, do no harm. Events may flow in meanwhile.
  * With `cluster` the tables are replicated ones, created on every node.
  */
 export async function migrate(address: ClickHouseAddress, cluster?: string): Promise<void> {
   const on = (sql: string) => fillPlaceholders(sql, cluster);
   await createDatabase(address, on);
-  const client = createClient(clientOptions(address));
+  const client = createClient({ ...clientOptions(address), request_timeout: statementMaxMs });
   try {
     await client.command({
       query: on(
@@ -26,12 +37,24 @@ export async function migrate(address: ClickHouseAddress, cluster?: string): Pro
     for (const name of await migrationNames()) {
       if (applied.has(name)) continue;
       for (const statement of splitStatements(await readFile(new URL(name, MIGRATIONS), 'utf8')))
-        await client.command({ query: on(statement) });
+        await client.command({ query: on(statement), clickhouse_settings: migrationSettings });
+      await completions[name]?.(client);
       await client.insert({ table: 'schema_migrations', columns: ['name'], values: [{ name }], format: 'JSONEachRow' });
     }
   } finally {
     await client.close();
   }
+}
+
+/** Whether a migration has been applied as a whole; false also where ClickHouse has never been migrated. */
+export async function isApplied(client: ClickHouseClient, name: string): Promise<boolean> {
+  const answer = await client.query({
+    query: `SELECT count() > 0 AS applied FROM merge(currentDatabase(), '^schema_migrations$') WHERE name = {name:String}`,
+    query_params: { name },
+    format: 'JSONEachRow',
+  });
+  const [row] = await answer.json<{ applied: boolean }>();
+  return Boolean(row?.applied);
 }
 
 /** Names of the migrations that the code brings, in the order in which they are applied. */

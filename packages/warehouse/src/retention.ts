@@ -1,11 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 
-/** What a row's age is counted from, in each table. A visit and a rollup are as old as their first moment. */
+/** What a row's age is counted from, in each table. A visit and a quarter are as old as their first moment, the texts of a month as their last. */
 const ageColumns = {
   events: 'toDateTime(created_at)',
-  visits: 'start_hour',
+  site_visits: 'start_hour',
+  stray_visits: 'start_hour',
   site_15m: 'bucket',
-  path_day: 'toDateTime(day)',
+  site_texts: 'toDateTime(addMonths(month, 1))',
   session_properties: 'toDateTime(created_at)',
 } as const;
 

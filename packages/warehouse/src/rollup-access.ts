@@ -58,16 +58,18 @@ export function createRollupAccess(client: ClickHouseClient, websiteId: string) 
         clickhouse_settings: { mutations_sync: '2', lightweight_deletes_sync: '2' },
       });
     },
-    /** The view's own definition, so that rebuilt rows are the rows that it would have written. */
-    async viewSelect(table: string): Promise<string> {
-      const [row] = await rowsOf<{ as_select: string }>(
-        client,
-        `SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = '${table}_mv'`,
-      );
-      if (!row) throw new WarehouseError('unavailable', `There is no view ${table}_mv`);
-      return row.as_select;
-    },
+    viewSelect: (table: string) => viewSelectOf(client, table),
   };
+}
+
+/** The definition of the view that fills the table, so that rows made by it are the rows that the view would have written. */
+export async function viewSelectOf(client: ClickHouseClient, table: string): Promise<string> {
+  const [row] = await rowsOf<{ as_select: string }>(
+    client,
+    `SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = '${table}_mv'`,
+  );
+  if (!row) throw new WarehouseError('unavailable', `There is no view ${table}_mv`);
+  return row.as_select;
 }
 
 /** A number that changes with every block written to events. */

@@ -1,11 +1,11 @@
-import { createClient } from '@clickhouse/client';
+import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 import type { SessionPropertyRow } from './event-row.ts';
 import { findRecentSessions } from './find-recent-sessions.ts';
 import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
-import { migrate } from './migrate.ts';
+import { isApplied, migrate, siteVisitsMigration } from './migrate.ts';
 import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
 import { type ActiveVisitorsContext, getActiveVisitors } from './queries/active-visitors.ts';
 import { type LogOptions, type LogPage, listEvents } from './queries/event-log.ts';
@@ -14,19 +14,31 @@ import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { setRetention } from './retention.ts';
-import { findRollupDrift } from './rollup-drift.ts';
+import { type DriftScope, drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
+import { repairRollups } from './rollups.ts';
 import { createRunQuery, type OnQuery } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
+import type { ReadFrom } from './visit-rows.ts';
 import { WarehouseError } from './warehouse-error.ts';
+
+const sourcePauseMs = 5_000;
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
 
-/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError. `onQuery`: hears of every question's queries. */
-export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQuery } = {}) {
+export type WarehouseOptions = {
+  /** Hears of every question's queries. */
+  onQuery?: OnQuery;
+  /** `events`: the rollups are left alone, for comparison. */
+  readFrom?: ReadFrom;
+};
+
+/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError. */
+export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions = {}) {
   const address = parseClickHouseUrl(clickhouseUrl);
   const client = createClient(clientOptions(address));
   const run = createRunQuery(client, options.onQuery);
+  const source = createSource(client, options.readFrom);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
@@ -41,19 +53,23 @@ export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQu
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
     untilInsertsEnd: () => untilInsertsEnd(client),
     findRecentSessions: (websiteId: string, since: Date) => findRecentSessions(client, websiteId, since),
-    getStats: (question: Question) => getStats(run, question),
-    getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>
-      getPageviewSeries(run, question, bucketStarts),
+    getStats: async (question: Question) => getStats(run, question, await source()),
+    getPageviewSeries: async (question: Question, bucketStarts: readonly number[]) =>
+      getPageviewSeries(run, question, bucketStarts, await source()),
     getActiveVisitors: (context: ActiveVisitorsContext, since: Date) => getActiveVisitors(run, context, since),
-    listEvents: (question: Question, page: LogPage, options: LogOptions = {}) =>
-      listEvents(run, question, page, options),
-    getMetrics: (question: Question, options: MetricOptions) => getMetrics(run, question, options),
-    getExpandedMetrics: (question: Question, options: MetricOptions) => getExpandedMetrics(run, question, options),
+    listEvents: async (question: Question, page: LogPage, options: LogOptions = {}) =>
+      listEvents(run, question, page, options, await source()),
+    getMetrics: async (question: Question, options: MetricOptions) =>
+      getMetrics(run, question, options, await source()),
+    getExpandedMetrics: async (question: Question, options: MetricOptions) =>
+      getExpandedMetrics(run, question, options, await source()),
     purgeWebsite: (websiteId: string) => purgeWebsite(client, websiteId),
     purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
     /** What server it is and whether its schema is this version's. */
     readState: () => readClickHouseState(address),
-    findRollupDrift: (now: Date, websites: number) => findRollupDrift(client, now, websites),
+    findRollupDrift: (now: Date, scope: DriftScope) => findRollupDrift(client, now, scope),
+    drawActiveWebsites: (now: Date, count: number) => drawActiveWebsites(client, now, count),
+    repairRollups: (websiteId: string) => repairRollups(client, websiteId),
     /** Resolves when ClickHouse answers. */
     async ping(): Promise<void> {
       const answer = await client.ping();
@@ -61,5 +77,19 @@ export function createWarehouse(clickhouseUrl: string, options: { onQuery?: OnQu
         throw new WarehouseError('unavailable', 'ClickHouse does not answer', { cause: answer.error });
     },
     close: () => client.close(),
+  };
+}
+
+/** From what answers are computed: events until the rollups are filled, which is looked for again every few seconds. */
+function createSource(client: ClickHouseClient, readFrom: ReadFrom | undefined): () => Promise<ReadFrom> {
+  let known: ReadFrom | undefined = readFrom;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (known) return known;
+    if (performance.now() - askedAtMs < sourcePauseMs) return 'events';
+    askedAtMs = performance.now();
+    const filled = await isApplied(client, siteVisitsMigration).catch(() => false); // the question itself tells what is wrong
+    if (filled) known = 'rollups';
+    return known ?? 'events';
   };
 }

@@ -34,6 +34,7 @@ export async function makeData(engine: Engine, events: number, seed: number): Pr
   await warehouse.migrate();
   await warehouse.close();
   await engine.command(plainTable);
+  await engine.command('ALTER TABLE plain_events DROP PROJECTION IF EXISTS by_path');
   const stored = Number(await engine.command('SELECT count() FROM events FORMAT TSV'));
   if (stored > events) throw new Error(`The data directory has ${stored} events already`);
   const begin = stored === events ? events : stored - (stored % blockEvents);

@@ -35,7 +35,7 @@ const filter = (name: 'path' | 'country', value: string): Partial<Question> => (
 const stats = (name: string, change: Partial<Question>, plainHaving: string, atMost100M: number): BenchQuestion => ({
   name,
   days: 30,
-  ask: (run, question) => getStats(run, { ...question, ...change }),
+  ask: (run, question) => getStats(run, { ...question, ...change }, 'rollups'),
   plain: byVisit(fiveNumbers, '', plainHaving),
   column: 'event_type',
   atMost10M: 100,
@@ -49,7 +49,7 @@ const metric = (
 ): BenchQuestion => ({
   name: `metrics ${type}, top 10`,
   days: 30,
-  ask: (run, question) => getMetrics(run, question, { type, limit: 10, offset: 0 }),
+  ask: (run, question) => getMetrics(run, question, { type, limit: 10, offset: 0 }, 'rollups'),
   plain:
     type === 'path'
       ? `SELECT url_path AS x, uniqExact(session_id) AS y FROM plain_events WHERE {scope} GROUP BY x ORDER BY y DESC LIMIT 10`
@@ -68,7 +68,7 @@ const log = (
 ): BenchQuestion => ({
   name,
   days: range,
-  ask: (run, question) => listEvents(run, question, { offset: 0, limit: 20 }, { search }),
+  ask: (run, question) => listEvents(run, question, { offset: 0, limit: 20 }, { search }, 'rollups'),
   plain: `SELECT *, (SELECT count() FROM plain_events WHERE {scope}${search ? ` AND (url_path ILIKE '%${search}%' OR page_title ILIKE '%${search}%' OR event_name ILIKE '%${search}%')` : ''}) FROM plain_events WHERE {scope}${search ? ` AND (url_path ILIKE '%${search}%' OR page_title ILIKE '%${search}%' OR event_name ILIKE '%${search}%')` : ''} ORDER BY created_at DESC LIMIT 20`,
   column: search ? 'length(url_path)' : 'event_type',
   atMost10M,
@@ -93,7 +93,7 @@ export const questions: BenchQuestion[] = [
   {
     name: 'series by day, +05:45',
     days: 30,
-    ask: (run, question) => getPageviewSeries(run, question, dayStarts(question)),
+    ask: (run, question) => getPageviewSeries(run, question, dayStarts(question), 'rollups'),
     plain: `SELECT toStartOfDay(created_at, 'Asia/Kathmandu') AS day, countIf(event_type = 1), uniqExact(visit_id) FROM plain_events WHERE {scope} GROUP BY day`,
     column: 'toUnixTimestamp64Milli(created_at)',
     atMost10M: 100,

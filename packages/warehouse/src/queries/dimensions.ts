@@ -1,4 +1,4 @@
-import { CHANNEL_OF_EVENT } from '../channel.ts';
+import { CHANNEL_OF_EVENT, channelOf } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
 
 /** What events can be broken down by; docs/semantics.md "Breakdowns". */
@@ -29,36 +29,62 @@ export type MetricType =
   | 'utmContent'
   | 'utmTerm';
 
-/** SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its events). */
-export type Dimension = { of: 'event' | 'visit'; value: string };
+/**
+ * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its events).
+ * `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that the visit's events carry.
+ * `isAttribute`: a row tells it only for visits whose events agree.
+ */
+export type Dimension = {
+  of: 'event' | 'visit';
+  value: string;
+  ofRow?: string;
+  ofRowIsArray?: true;
+  isAttribute?: true;
+};
 
 const ofEvent = (value: string): Dimension => ({ of: 'event', value });
-const ofVisit = (value: string): Dimension => ({ of: 'visit', value });
+const attribute = (value: string): Dimension => ({ of: 'event', value, ofRow: value, isAttribute: true });
 
-const foreignReferrer = ofEvent(
-  "if(referrer_domain IN (hostname, replaceRegexpOne(hostname, '^www\\\\.', '')), '', referrer_domain)",
+/** Trap: under FINAL `entry.path` is that of any row; tupleElement(entry, 'path') that of the merged one. */
+const field = (tuple: string, name: string): string => `tupleElement(${tuple}, '${name}')`;
+
+const foreignReferrer: Dimension = {
+  of: 'event',
+  value: "if(referrer_domain IN (hostname, replaceRegexpOne(hostname, '^www\\\\.', '')), '', referrer_domain)",
+  ofRow: 'tupleElement(referrers, 1)',
+  ofRowIsArray: true,
+};
+
+/** Of few distinct texts, so that the many expressions of a channel are matched with each text once. */
+const channelOfRow = channelOf(
+  (column) => `toLowCardinality(${field('source', column)})`,
+  `${field('source', 'has_click_id')} = 1`,
 );
 
 export const dimensions: Record<MetricType, Dimension> = {
   path: ofEvent('url_path'),
-  entry: ofVisit(`argMinIf(url_path, ${EVENT_ORDER}, event_type = 1)`),
-  exit: ofVisit(`argMaxIf(url_path, ${EVENT_ORDER}, event_type = 1)`),
+  entry: {
+    of: 'visit',
+    value: `argMinIf(url_path, ${EVENT_ORDER}, event_type = 1)`,
+    ofRow: field('entry', 'path'),
+  },
+  exit: { of: 'visit', value: `argMaxIf(url_path, ${EVENT_ORDER}, event_type = 1)`, ofRow: field('exit', 'path') },
   title: ofEvent('page_title'),
   query: ofEvent('url_query'),
   hostname: ofEvent('hostname'),
   referrer: foreignReferrer,
   domain: foreignReferrer,
-  channel: ofVisit(`argMin(${CHANNEL_OF_EVENT}, ${EVENT_ORDER})`),
+  channel: { of: 'visit', value: `argMin(${CHANNEL_OF_EVENT}, ${EVENT_ORDER})`, ofRow: channelOfRow },
   event: ofEvent('event_name'),
   tag: ofEvent('tag'),
-  browser: ofEvent('browser'),
-  os: ofEvent('os'),
-  device: ofEvent('device'),
-  screen: ofEvent('screen'),
-  language: ofEvent('lower(substringUTF8(language, 1, 2))'),
-  country: ofEvent('country'),
-  region: ofEvent('region'),
-  city: ofEvent('city'),
+  browser: attribute('browser'),
+  os: attribute('os'),
+  device: attribute('device'),
+  screen: attribute('screen'),
+  language: attribute('lower(substringUTF8(language, 1, 2))'),
+  country: attribute('country'),
+  region: attribute('region'),
+  city: attribute('city'),
   distinctId: ofEvent('distinct_id'),
   utmSource: ofEvent('utm_source'),
   utmMedium: ofEvent('utm_medium'),

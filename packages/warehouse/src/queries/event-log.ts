@@ -3,8 +3,12 @@ import { EVENT_ORDER, matchCondition, rangeScope } from '../conditions.ts';
 import type { EventCursor } from '../event-cursor.ts';
 import { containsText } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
-import type { Answer, Question, Timing } from '../question.ts';
+import type { Answer, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
+import { oneAfterTheOther, sideBySide } from '../timings.ts';
+import { hasFilters, type ReadFrom } from '../visit-rows.ts';
+import { afterWholeQuarters, outsideWholeQuarters, wholeQuarters } from '../whole-quarters.ts';
+import { textsOfMonths } from './text-candidates.ts';
 
 /** Where to read: `offset` rows from the newest, or behind a row read before. */
 export type LogPage = { offset: number; limit: number } | { cursor: EventCursor; limit: number };
@@ -43,6 +47,12 @@ export type LogEvent = z.infer<typeof LogRow>;
 
 const CountRow = z.object({ total: z.number() });
 
+/** Of the newest events `skipped` lie at or behind the instant. */
+const SkipRow = z.object({ beforeMs: z.number(), skipped: z.number() });
+
+/** From this many rows on it pays to ask first in which quarter of an hour a page begins. */
+const skipFrom = 1_000;
+
 export type EventLog = {
   /** Newest first, equal times in the reverse order of collection. */
   rows: LogEvent[];
@@ -60,26 +70,73 @@ export async function listEvents(
   question: Question,
   page: LogPage,
   { search = '', maxResults = Number.MAX_SAFE_INTEGER }: LogOptions,
+  from: ReadFrom,
 ): Promise<Answer<EventLog>> {
   const before = 'cursor' in page ? page.cursor.position : page.offset;
   const limit = Math.max(0, Math.min(page.limit, maxResults - before));
+  const scope: LogScope = { question, search, from };
   const [found, counted] = await Promise.all([
-    run(eventLogQuery(question, { ...page, limit: limit + 1 }, search), question, LogRow),
-    run(eventCountQuery(question, search), question, CountRow),
+    readPage(run, scope, { ...page, limit: limit + 1 }),
+    run(eventCountQuery(scope), question, CountRow),
   ]);
   const total = counted.rows[0]?.total ?? 0;
-  const rows = found.rows.slice(0, limit);
+  const rows = found.value.slice(0, limit);
   const last = rows.at(-1);
-  const more = found.rows.length > limit && before + limit < maxResults;
+  const more = found.value.length > limit && before + limit < maxResults;
   const nextCursor =
     last && more ? { createdAtMs: last.createdAt.getTime(), eventId: last.id, position: before + rows.length } : null;
   return {
     value: { rows, count: Math.min(total, maxResults), isCapped: total > maxResults, nextCursor },
-    timing: together(found.timing, counted.timing),
+    timing: sideBySide([found.timing, counted.timing]),
   };
 }
 
-function eventLogQuery(question: Question, page: LogPage, search: string): Query {
+/** Which events are in the log, and where they are looked for. */
+type LogScope = { question: Question; search: string; from: ReadFrom };
+
+/** A page far from the newest event is as fast as the first: what lies between is counted by quarters of an hour. */
+async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<LogEvent[]>> {
+  const { question } = scope;
+  if ('cursor' in page || page.offset < skipFrom || !isCountedByQuarters(scope)) {
+    const { rows, timing } = await run(eventLogQuery(scope, page), question, LogRow);
+    return { value: rows, timing };
+  }
+  const skip = await run(skipQuery(question, page.offset), question, SkipRow);
+  const { beforeMs, skipped } = skip.rows[0] ?? { beforeMs: undefined, skipped: 0 };
+  const rest = { ...page, offset: page.offset - skipped };
+  const { rows, timing } = await run(eventLogQuery(scope, rest, beforeMs), question, LogRow);
+  return { value: rows, timing: oneAfterTheOther([skip.timing, timing]) };
+}
+
+/** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
+function isCountedByQuarters({ question, search, from }: LogScope): boolean {
+  const { cohort, collectedSince, excludeBounce, eventType } = question;
+  const isWhole = !cohort && !collectedSince && !excludeBounce && eventType !== 5 && !hasFilters(question);
+  return from === 'rollups' && isWhole && search === '';
+}
+
+const quarterEvents = ({ eventType }: Question): string =>
+  eventType === 1 ? 'pageviews' : eventType === 2 ? 'custom_events' : 'pageviews + custom_events';
+
+/** The oldest quarter at whose start at most `offset` newer events are skipped. */
+function skipQuery(question: Question, offset: number): Query {
+  return buildQuery(
+    (bind) => `
+    WITH (SELECT count() FROM events WHERE ${logScope({ question, search: '', from: 'events' }, bind)} AND ${afterWholeQuarters(question, bind)}) AS newest
+    SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS beforeMs, toInt64(newest + events) AS skipped
+    FROM (
+      SELECT bucket, sum(sum(${quarterEvents(question)})) OVER (ORDER BY bucket DESC) AS events
+      FROM site_15m
+      WHERE ${wholeQuarters(question, bind)}
+      GROUP BY bucket
+    )
+    WHERE newest + events <= ${bind(offset, 'Int64')}
+    ORDER BY bucket
+    LIMIT 1`,
+  );
+}
+
+function eventLogQuery(scope: LogScope, page: LogPage, beforeMs?: number): Query {
   return buildQuery(
     (bind) => `
     SELECT
@@ -88,24 +145,39 @@ function eventLogQuery(question: Question, page: LogPage, search: string): Query
       referrer_query AS referrerQuery, page_title AS pageTitle, hostname, event_type AS eventType, event_name AS eventName,
       distinct_id AS distinctId, CAST(data != '' AS Bool) AS hasData, browser, os, device, country, city, tag
     FROM events
-    WHERE ${logScope(question, search, bind)} ${'cursor' in page ? `AND ${olderThan(page.cursor, bind)}` : ''}
+    WHERE ${logScope(scope, bind)} ${'cursor' in page ? `AND ${olderThan(page.cursor, bind)}` : ''}
+      ${beforeMs === undefined ? '' : `AND created_at < fromUnixTimestamp64Milli(${bind(beforeMs, 'Int64')}, 'UTC')`}
     ORDER BY created_at DESC, UUIDToNum(event_id) DESC
     LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')}`,
   );
 }
 
-function eventCountQuery(question: Question, search: string): Query {
-  return buildQuery((bind) => `SELECT count() AS total FROM events WHERE ${logScope(question, search, bind)}`);
+function eventCountQuery(scope: LogScope): Query {
+  const { question } = scope;
+  return buildQuery((bind) => {
+    const events = `FROM events WHERE ${logScope(scope, bind)}`;
+    if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events}`;
+    return `SELECT toInt64(sum(${quarterEvents(question)}) + (SELECT count() ${events} AND ${outsideWholeQuarters(question, bind)})) AS total
+      FROM site_15m WHERE ${wholeQuarters(question, bind)}`;
+  });
 }
 
-function logScope(question: Question, search: string, bind: Bind): string {
+function logScope({ question, search, from }: LogScope, bind: Bind): string {
   const types = question.eventType === 5 ? 'event_type = 5' : 'event_type IN (1, 2)';
   const conditions = [rangeScope(question, bind), types, matchCondition(question, bind)];
-  if (search !== '')
-    conditions.push(
-      `(${['url_path', 'event_name', 'page_title'].map((column) => containsText(column, search, bind)).join(' OR ')})`,
-    );
+  if (search !== '') conditions.push(`(${searchConditions(question, search, from, bind).join(' OR ')})`);
   return conditions.join(' AND ');
+}
+
+const searched = { path: 'url_path', title: 'page_title', event: 'event_name' };
+
+/** Among the texts of the range's months, of which there are far less than events; site_texts has none of performance events. */
+function searchConditions(question: Question, search: string, from: ReadFrom, bind: Bind): string[] {
+  return Object.entries(searched).map(([kind, column]) =>
+    from === 'events' || question.eventType === 5
+      ? containsText(column, search, bind)
+      : `${column} IN (SELECT text FROM site_texts WHERE ${textsOfMonths(question, bind)} AND kind = ${bind(kind, 'String')} AND ${containsText('text', search, bind)})`,
+  );
 }
 
 /** The bound on created_at alone is there for the primary key. */
@@ -113,10 +185,3 @@ function olderThan({ createdAtMs, eventId }: EventCursor, bind: Bind): string {
   const at = `fromUnixTimestamp64Milli(${bind(createdAtMs, 'Int64')}, 'UTC')`;
   return `created_at <= ${at} AND ${EVENT_ORDER} < (${at}, UUIDToNum(${bind(eventId, 'UUID')}))`;
 }
-
-/** Both queries ran side by side. */
-const together = (a: Timing, b: Timing): Timing => ({
-  elapsedMs: Math.max(a.elapsedMs, b.elapsedMs),
-  rowsRead: a.rowsRead + b.rowsRead,
-  bytesRead: a.bytesRead + b.bytesRead,
-});

@@ -1,10 +1,21 @@
 import { z } from 'zod';
-import { matchCondition, VISITOR_OF_VISIT, visitScope } from '../conditions.ts';
 import { containsText } from '../filters.ts';
-import { type Bind, buildQuery, type Query } from '../query.ts';
+import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
-import { dimensions, type MetricType } from './dimensions.ts';
+import { oneAfterTheOther } from '../timings.ts';
+import { cutVisits, overlappingVisits, type ReadFrom } from '../visit-rows.ts';
+import type { MetricType } from './dimensions.ts';
+import { biggestTexts, isOfTexts, nextBiggestText } from './text-candidates.ts';
+import {
+  areInSingleEvents,
+  areInVisits,
+  cutOf,
+  isPlace,
+  rowsOfEvents,
+  rowsOfSingleEvents,
+  rowsOfVisits,
+} from './value-rows.ts';
 
 export type MetricOptions = {
   type: MetricType;
@@ -30,9 +41,28 @@ const ExpandedMetricRow = z.object({
 });
 export type ExpandedMetric = z.infer<typeof ExpandedMetricRow>;
 
+const ExistsRow = z.object({ exists: z.number() });
+const CountRow = z.object({ events: z.number() });
+
 /** The values of a dimension, most first, equal ones in code point order; without the empty value. */
-export async function getMetrics(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
-  const { rows, timing } = await run(metricsQuery(question, options), question, MetricRow);
+export async function getMetrics(
+  run: RunQuery,
+  question: Question,
+  options: MetricOptions,
+  from: ReadFrom,
+): Promise<Answer<Metric[]>> {
+  const { type } = options;
+  if (from === 'rollups' && areInVisits(question, type)) {
+    const query = buildQuery(
+      (bind) =>
+        `WITH ${cutOf(question, type, bind)} SELECT ${ranking(rowsOfVisits(question, type, bind), options, bind)}`,
+    );
+    const { rows, timing } = await run(query, question, MetricRow);
+    return { value: rows, timing };
+  }
+  if (from === 'rollups' && areInSingleEvents(question, type)) return rankSingleEvents(run, question, options);
+  const query = buildQuery((bind) => `SELECT ${ranking(rowsOfEvents(question, type, bind), options, bind)}`);
+  const { rows, timing } = await run(query, question, MetricRow);
   return { value: rows, timing };
 }
 
@@ -41,65 +71,72 @@ export async function getExpandedMetrics(
   run: RunQuery,
   question: Question,
   options: MetricOptions,
+  from: ReadFrom,
 ): Promise<Answer<ExpandedMetric[]>> {
-  const { rows, timing } = await run(expandedMetricsQuery(question, options), question, ExpandedMetricRow);
+  const { type } = options;
+  const isReferrer = type === 'referrer' || type === 'domain';
+  const numbers = `x AS name, sum(value_pageviews) AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
+      countIf(visit_pageviews = 1) AS bounces, sum(visit_seconds) AS totaltime`;
+  const query = buildQuery((bind) =>
+    from === 'rollups' && areInVisits(question, type) && !isReferrer
+      ? `WITH ${cutOf(question, type, bind)} SELECT ${numbers} ${rankedValues(rowsOfVisits(question, type, bind), options, bind)}`
+      : `SELECT ${numbers} ${rankedValues(rowsOfEvents(question, type, bind), options, bind)}`,
+  );
+  const { rows, timing } = await run(query, question, ExpandedMetricRow);
   return { value: rows, timing };
 }
 
-function metricsQuery(question: Question, options: MetricOptions): Query {
-  return buildQuery((bind) => `SELECT x, ${rank(options)} AS y ${rankedValues(question, options, bind)}`);
+/** Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. */
+async function rankSingleEvents(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
+  const { type, limit, offset } = options;
+  const found = type === 'event' ? undefined : await run(twoVisitorsQuery(question), question, ExistsRow);
+  const oneVisitorPerVisit = found?.rows.length === 0 || type === 'event';
+  const timings = found ? [found.timing] : [];
+  const rank = async (among?: (bind: Bind) => string): Promise<Metric[]> => {
+    const query = buildQuery((bind) => {
+      const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
+      const cut = oneVisitorPerVisit ? '' : `WITH ${cutVisits(question, bind, null)}`;
+      return `${cut} SELECT ${ranking(rows, options, bind)}`;
+    });
+    const { rows, timing } = await run(query, question, MetricRow);
+    timings.push(timing);
+    return rows;
+  };
+  const answer = (value: Metric[]): Answer<Metric[]> => ({ value, timing: oneAfterTheOther(timings) });
+
+  if (isOfTexts(question, type)) {
+    const count = 50 + 5 * (offset + limit);
+    const [ranked, next] = await Promise.all([
+      rank((bind) => biggestTexts(question, options, count, bind)),
+      run(nextBiggestText(question, options, count), question, CountRow),
+    ]);
+    timings.push(next.timing);
+    const most = next.rows[0]?.events;
+    const last = ranked.at(-1);
+    if (most === undefined || (ranked.length === limit && last && last.y > most)) return answer(ranked);
+  }
+  return answer(await rank());
 }
 
-function expandedMetricsQuery(question: Question, options: MetricOptions): Query {
-  return buildQuery(
-    (bind) => `
-    SELECT x AS name, sum(value_pageviews) AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
-      countIf(visit_pageviews = 1) AS bounces, sum(visit_seconds) AS totaltime
-    ${rankedValues(question, options, bind)}`,
+/** A row if a visit of the range has an anonymous and an identified session. */
+const twoVisitorsQuery = (question: Question) =>
+  buildQuery(
+    (bind) =>
+      `SELECT 1 AS exists FROM site_visits FINAL WHERE ${overlappingVisits(question, bind)} AND visitor_key_min != visitor_key LIMIT 1`,
   );
-}
 
-const rank = ({ type }: MetricOptions) => (type === 'event' ? 'sum(value_events)' : 'uniqExact(visitor)');
+const rankOf = ({ type }: MetricOptions) => (type === 'event' ? 'sum(value_events)' : 'uniqExact(visitor)');
 
-/** Everything behind the numbers of a SELECT: from the pairs of visit and value to one row per value, ranked and cut. */
-function rankedValues(question: Question, options: MetricOptions, bind: Bind): string {
+const ranking = (rows: string, options: MetricOptions, bind: Bind) =>
+  `x, ${rankOf(options)} AS y ${rankedValues(rows, options, bind)}`;
+
+/** Everything behind the numbers of a SELECT: one row per value, ranked and cut. */
+function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
   const { type, limit, offset, search } = options;
-  const place = type === 'region' || type === 'city';
-  return `${place ? ', country' : ''}
-    FROM (${valuesOfVisits(question, options, bind)})
-    ARRAY JOIN values.1 AS x, values.2 AS country, values.3 AS value_pageviews, values.4 AS value_events
+  return `${isPlace(type) ? ', x_country AS country' : ''}
+    FROM (${rows})
     WHERE x != '' ${search ? `AND ${containsText('x', search, bind)}` : ''}
-    GROUP BY x, country
-    ORDER BY ${rank(options)} DESC, x, country
+    GROUP BY x, x_country
+    ORDER BY ${rankOf(options)} DESC, x, x_country
     LIMIT ${bind(limit, 'UInt64')} OFFSET ${bind(offset, 'UInt64')}`;
-}
-
-/** One row per visit: visitor, pageviews and seconds over all its events, and the values that its fitting events carry. */
-function valuesOfVisits(question: Question, { type }: MetricOptions, bind: Bind): string {
-  const dimension = dimensions[type];
-  const country = type === 'region' || type === 'city' ? 'events.country' : "''";
-  const perEvent = dimension.of === 'event';
-  return `
-    SELECT
-      ${VISITOR_OF_VISIT} AS visitor,
-      sum(group_pageviews) AS visit_pageviews,
-      intDiv(max(group_last) - min(group_first), 1000) AS visit_seconds,
-      groupArrayIf((group_value, group_country, fitting_pageviews, fitting_events), fitting_events > 0) AS values
-    FROM (
-      WITH ${matchCondition(question, bind)} AS fits
-      SELECT
-        visit_id,
-        toString(${dimension.value}) AS group_value,
-        ${country} AS group_country,
-        max(events.visitor_key) AS visitor_key,
-        toUnixTimestamp64Milli(min(created_at)) AS group_first,
-        toUnixTimestamp64Milli(max(created_at)) AS group_last,
-        countIf(event_type = 1) AS group_pageviews,
-        countIf(fits AND event_type = 1) AS fitting_pageviews,
-        countIf(fits) AS fitting_events
-      FROM events
-      WHERE ${visitScope(question, bind)}
-      GROUP BY visit_id${perEvent ? ', group_value, group_country' : ''}
-    )
-    GROUP BY visit_id`;
 }

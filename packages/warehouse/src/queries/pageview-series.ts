@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { matchCondition, visitScope } from '../conditions.ts';
-import { buildQuery, type Query } from '../query.ts';
+import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
+import { asksForWholeVisits, cutVisits, hasFilters, inCutVisits, type ReadFrom, wholeVisits } from '../visit-rows.ts';
+import { outsideWholeQuarters, quarterMs, wholeQuarters } from '../whole-quarters.ts';
 
 const BucketRow = z.object({ bucketStart: z.number(), pageviews: z.number(), visits: z.number() });
 
@@ -17,24 +19,95 @@ export async function getPageviewSeries(
   run: RunQuery,
   question: Question,
   bucketStarts: readonly number[],
+  from: ReadFrom,
 ): Promise<Answer<PageviewSeries>> {
-  const { rows, timing } = await run(pageviewSeriesQuery(question, bucketStarts), question, BucketRow);
+  const query =
+    from === 'rollups' && isOfQuarters(question, bucketStarts)
+      ? seriesOfRollups(question, bucketStarts)
+      : seriesOfEvents(question, bucketStarts);
+  const { rows, timing } = await run(query, question, BucketRow);
   const found = new Map(rows.map((row) => [row.bucketStart, row]));
   const column = (name: 'pageviews' | 'visits') => bucketStarts.map((start) => found.get(start)?.[name] ?? 0);
   return { value: { pageviews: column('pageviews'), visits: column('visits') }, timing };
 }
 
-/** Trap: a parameter holds at most 128 KiB. 10,000 borders fit as steps from one to the next, not as instants. */
-function pageviewSeriesQuery(question: Question, bucketStarts: readonly number[]): Query {
-  const steps = bucketStarts.map((start, index) => start - (bucketStarts[index - 1] ?? 0));
+/** Rollups know in which quarters of an hour a visit has events; pageviews are counted per quarter for all events together. */
+function isOfQuarters(question: Question, bucketStarts: readonly number[]): boolean {
+  const isPlain = asksForWholeVisits(question) && !hasFilters(question) && !question.excludeBounce;
+  return isPlain && bucketStarts.every((start) => start % quarterMs === 0);
+}
+
+function seriesOfEvents(question: Question, bucketStarts: readonly number[]): Query {
   return buildQuery(
     (bind) => `
-    SELECT
-      roundDown(toUnixTimestamp64Milli(created_at), arrayCumSum(${bind(steps, 'Array(Int64)')})) AS bucketStart,
-      countIf(event_type = 1) AS pageviews,
-      uniqExact(visit_id) AS visits
+    WITH ${borders(bucketStarts, bind)}
+    SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, countIf(event_type = 1) AS pageviews, uniqExact(visit_id) AS visits
     FROM events
     WHERE ${visitScope(question, bind)} AND ${matchCondition(question, bind)}
     GROUP BY bucketStart`,
   );
 }
+
+/** Pageviews by quarters, and by events at the range's ends; visits by their rows, cut ones by their events. */
+function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Query {
+  return buildQuery(
+    (bind) => `
+    WITH ${borders(bucketStarts, bind)}, ${cutVisits(question, bind, 'quarters')}
+    SELECT bucketStart, sum(pageviews) AS pageviews, sum(visits) AS visits
+    FROM (
+      SELECT ${bucketOf('toInt64(toUnixTimestamp(bucket)) * 1000')} AS bucketStart, sum(pageviews) AS pageviews, toUInt64(0) AS visits
+      FROM site_15m
+      WHERE ${wholeQuarters(question, bind)}
+      GROUP BY bucketStart
+      UNION ALL
+      SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(countIf(event_type = 1)) AS pageviews, toUInt64(0) AS visits
+      FROM events
+      WHERE ${visitScope(question, bind)} AND ${outsideWholeQuarters(question, bind)}
+      GROUP BY bucketStart
+      UNION ALL
+      SELECT
+        arrayJoin(if(first = last, [first], arrayDistinct(arrayMap(i -> ${bucketOf(`first_quarter_ms + i * ${quarterMs}`)}, bitPositionsToArray(quarters))))) AS bucketStart,
+        toInt64(0) AS pageviews,
+        sum(visits) AS visits
+      FROM (${visitsByBuckets(question, bind)})
+      GROUP BY bucketStart
+      UNION ALL
+      SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(0) AS pageviews, uniqExact(visit_id) AS visits
+      FROM events
+      WHERE ${visitScope(question, bind)} AND ${inCutVisits}
+      GROUP BY bucketStart
+    )
+    GROUP BY bucketStart`,
+  );
+}
+
+/** How many visits have their first and last event in which buckets and, where these differ, their events in which quarters. */
+function visitsByBuckets(question: Question, bind: Bind): string {
+  return `
+    SELECT
+      ${bucketOf(`first_quarter * ${quarterMs}`)} AS first,
+      ${bucketOf(`last_quarter * ${quarterMs}`)} AS last,
+      if(first = last, 0, start_ms - 3600000) AS first_quarter_ms,
+      if(first = last, 0, quarter_bits) AS quarters,
+      sum(n) AS visits
+    FROM (
+      SELECT
+        intDiv(toUnixTimestamp64Milli(first_at), ${quarterMs}) AS first_quarter,
+        intDiv(toUnixTimestamp64Milli(last_at), ${quarterMs}) AS last_quarter,
+        if(first_quarter = last_quarter, 0, toInt64(toUnixTimestamp(start_hour)) * 1000) AS start_ms,
+        if(first_quarter = last_quarter, 0, site_visits.quarters) AS quarter_bits,
+        count() AS n
+      FROM site_visits FINAL
+      WHERE ${wholeVisits(question, bind, 'quarters')}
+      GROUP BY first_quarter, last_quarter, start_ms, quarter_bits
+    )
+    GROUP BY first, last, first_quarter_ms, quarters`;
+}
+
+/** Trap: a parameter holds at most 128 KiB. 10,000 borders fit as steps from one to the next, not as instants. */
+function borders(bucketStarts: readonly number[], bind: Bind): string {
+  const steps = bucketStarts.map((start, index) => start - (bucketStarts[index - 1] ?? 0));
+  return `arrayCumSum(${bind(steps, 'Array(Int64)')}) AS borders`;
+}
+
+const bucketOf = (ms: string) => `roundDown(${ms}, borders)`;

@@ -147,6 +147,7 @@ test('values are bound, never written into the SQL', () => {
   const site = createTestSite(warehouse, '00000000-0000-4000-8000-000000000001');
   const { sql, params } = statsQuery(
     site.ask({ eventType: 1, filters: [{ name: 'path', op: 'eq', values: ["/' OR 1=1 --"] }] }),
+    'events',
   );
   expect(sql).not.toMatch(/OR 1=1|00000000/);
   expect(params).toMatchInlineSnapshot(`

@@ -1,8 +1,18 @@
 import { z } from 'zod';
-import { matchCondition, VISITOR_OF_VISIT, visitScope } from '../conditions.ts';
-import { buildQuery, type Query } from '../query.ts';
+import { eventCondition, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
+import {
+  asksForWholeVisits,
+  cutVisits,
+  hasFilters,
+  inCutVisits,
+  type ReadFrom,
+  SECONDS_OF_ROW,
+  VISITOR_OF_ROW,
+  wholeVisits,
+} from '../visit-rows.ts';
 
 const StatsRow = z.object({
   pageviews: z.number(),
@@ -17,32 +27,74 @@ export type Stats = z.infer<typeof StatsRow>;
 const NO_STATS: Stats = { pageviews: 0, visitors: 0, visits: 0, bounces: 0, totaltime: 0 };
 
 /** The five numbers (docs/semantics.md "The five numbers"). */
-export async function getStats(run: RunQuery, question: Question): Promise<Answer<Stats>> {
-  const { rows, timing } = await run(statsQuery(question), question, StatsRow);
+export async function getStats(run: RunQuery, question: Question, from: ReadFrom): Promise<Answer<Stats>> {
+  const { rows, timing } = await run(statsQuery(question, from), question, StatsRow);
   return { value: rows[0] ?? NO_STATS, timing };
 }
 
+/** Which way leads to the numbers, by what is asked. */
+export function statsQuery(question: Question, from: ReadFrom): Query {
+  if (from === 'events') return statsOfEvents(question);
+  if (asksForWholeVisits(question)) return statsOfVisits(question);
+  const { cohort, collectedSince, excludeBounce } = question;
+  return cohort || collectedSince || excludeBounce ? statsOfEvents(question) : statsOfVisitsWithFittingEvents(question);
+}
+
+const fiveNumbers = (
+  pageviews: string,
+) => `${pageviews} AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
+  countIf(all_pageviews = 1) AS bounces, sum(seconds) AS totaltime`;
+
+function statsOfEvents(question: Question): Query {
+  return buildQuery(
+    (bind) => `SELECT ${fiveNumbers('sum(fitting_pageviews)')} FROM (${visitsOfEvents(question, bind)})`,
+  );
+}
+
 /** Visitor, bounce and duration of a visit are judged over all its events in the range, fitting or not. */
-export function statsQuery(question: Question): Query {
+function visitsOfEvents(question: Question, bind: Bind, among = '1'): string {
+  return `
+    WITH ${eventCondition(question, bind)} AS fits
+    SELECT
+      ${VISITOR_OF_VISIT} AS visitor,
+      countIf(event_type = 1) AS all_pageviews,
+      countIf(fits AND event_type = 1) AS fitting_pageviews,
+      intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS seconds
+    FROM events
+    WHERE ${visitScope(question, bind)} AND ${among}
+    GROUP BY visit_id
+    HAVING countIf(fits) > 0 AND ${visitCondition(question, bind, 'all_pageviews')}`;
+}
+
+function statsOfVisits(question: Question): Query {
+  const without = hasFilters(question) ? 'attributes' : null;
   return buildQuery(
     (bind) => `
-    WITH ${matchCondition(question, bind)} AS fits
-    SELECT
-      sum(fitting_pageviews) AS pageviews,
-      uniqExact(visitor) AS visitors,
-      count() AS visits,
-      countIf(all_pageviews = 1) AS bounces,
-      sum(seconds) AS totaltime
+    WITH ${cutVisits(question, bind, without)}
+    SELECT ${fiveNumbers('sum(fitting_pageviews)')}
     FROM (
-      SELECT
-        ${VISITOR_OF_VISIT} AS visitor,
-        countIf(event_type = 1) AS all_pageviews,
-        countIf(fits AND event_type = 1) AS fitting_pageviews,
-        intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS seconds
-      FROM events
-      WHERE ${visitScope(question, bind)}
-      GROUP BY visit_id
-      HAVING countIf(fits) > 0
+      SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, pageviews AS fitting_pageviews, ${SECONDS_OF_ROW} AS seconds
+      FROM site_visits FINAL
+      WHERE ${wholeVisits(question, bind, without)} AND ${eventCondition(question, bind)}${question.excludeBounce ? ' AND pageviews != 1' : ''}
+      UNION ALL
+      ${visitsOfEvents(question, bind, inCutVisits)}
     )`,
   );
+}
+
+/** First which visits have a fitting event, then these visits' rows. */
+function statsOfVisitsWithFittingEvents(question: Question): Query {
+  return buildQuery((bind) => {
+    const fitting = `FROM events WHERE ${visitScope(question, bind)} AND ${eventCondition(question, bind)}`;
+    return `
+    WITH ${cutVisits(question, bind, null)}
+    SELECT ${fiveNumbers(`(SELECT countIf(event_type = 1) ${fitting})`)}
+    FROM (
+      SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, ${SECONDS_OF_ROW} AS seconds
+      FROM site_visits FINAL
+      WHERE ${wholeVisits(question, bind, null)} AND visit_id IN (SELECT visit_id ${fitting})
+      UNION ALL
+      SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, inCutVisits)})
+    )`;
+  });
 }

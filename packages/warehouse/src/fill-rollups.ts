@@ -1,0 +1,40 @@
+import { type ClickHouseClient, SettingsMap } from '@clickhouse/client';
+import { viewSelectOf } from './rollup-access.ts';
+import { findRollupDrift } from './rollup-drift.ts';
+import { repairRollups } from './rollups.ts';
+import { untilInsertsEnd } from './until-inserts-end.ts';
+
+/** New in the migration that this completes. */
+const newRollups = ['site_visits', 'stray_visits', 'site_texts'] as const;
+
+/**
+ * Fills rollups that have just been created from the events that are there, week by week, while their views bring what comes in. A block that
+ * is written meanwhile may be counted twice: so every website is compared with its events at the end, and what differs is put right.
+ */
+export async function fillRollups(client: ClickHouseClient): Promise<void> {
+  await untilInsertsEnd(client); // they may have begun before the views were there
+  const weeks = await rowsOf<{ week: string }>(
+    client,
+    'SELECT DISTINCT toString(toMonday(created_at)) AS week FROM events ORDER BY week',
+  );
+  for (const table of newRollups) {
+    await client.command({ query: `TRUNCATE TABLE ${table}` }); // what a run left behind that was cut short
+    const select = await viewSelectOf(client, table);
+    for (const { week } of weeks)
+      await client.command({
+        query: `INSERT INTO ${table} ${select}`,
+        clickhouse_settings: {
+          insert_deduplicate: 0,
+          throw_on_max_partitions_per_insert_block: 0,
+          additional_table_filters: SettingsMap.from({ events: `toMonday(created_at) = toDate(\\'${week}\\')` }),
+        },
+      });
+  }
+  const drifts = await findRollupDrift(client, new Date(), {});
+  for (const websiteId of new Set(drifts.map((drift) => drift.websiteId))) await repairRollups(client, websiteId);
+}
+
+async function rowsOf<Row>(client: ClickHouseClient, query: string): Promise<Row[]> {
+  const answer = await client.query({ query, format: 'JSONEachRow' });
+  return answer.json<Row>();
+}

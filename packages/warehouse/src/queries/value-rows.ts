@@ -1,0 +1,112 @@
+import { eventCondition, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import type { Bind } from '../query.ts';
+import type { Question } from '../question.ts';
+import {
+  asksForWholeVisits,
+  cutVisits,
+  hasFilters,
+  inCutVisits,
+  SECONDS_OF_ROW,
+  VISITOR_OF_ROW,
+  wholeVisits,
+} from '../visit-rows.ts';
+import { dimensions, type MetricType } from './dimensions.ts';
+
+/*
+ * Rows that a ranking groups by `x` and `x_country`: one for each visit and value that the visit's fitting events carry, with the visitor; where the
+ * five numbers are asked for also value_pageviews and value_events (of the visit, with that value), visit_pageviews and visit_seconds.
+ */
+
+/** A region or city has a name within its country only. */
+export const isPlace = (type: MetricType): boolean => type === 'region' || type === 'city';
+
+/** For every question. */
+export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, among = '1'): string {
+  const dimension = dimensions[type];
+  const country = isPlace(type) ? 'events.country' : "''";
+  return `
+    SELECT values.1 AS x, values.2 AS x_country, visitor, values.3 AS value_pageviews, values.4 AS value_events, visit_pageviews, visit_seconds
+    FROM (
+      SELECT
+        ${VISITOR_OF_VISIT} AS visitor,
+        sum(group_pageviews) AS visit_pageviews,
+        intDiv(max(group_last) - min(group_first), 1000) AS visit_seconds,
+        groupArrayIf((group_value, group_country, fitting_pageviews, fitting_events), fitting_events > 0) AS values
+      FROM (
+        WITH ${eventCondition(question, bind)} AS fits
+        SELECT
+          visit_id,
+          toString(${dimension.value}) AS group_value,
+          ${country} AS group_country,
+          max(events.visitor_key) AS visitor_key,
+          toUnixTimestamp64Milli(min(created_at)) AS group_first,
+          toUnixTimestamp64Milli(max(created_at)) AS group_last,
+          countIf(event_type = 1) AS group_pageviews,
+          countIf(fits AND event_type = 1) AS fitting_pageviews,
+          countIf(fits) AS fitting_events
+        FROM events
+        WHERE ${visitScope(question, bind)} AND ${among}
+        GROUP BY visit_id${dimension.of === 'event' ? ', group_value, group_country' : ''}
+      )
+      GROUP BY visit_id
+      HAVING ${visitCondition(question, bind, 'visit_pageviews')}
+    )
+    ARRAY JOIN values`;
+}
+
+/** Whether rowsOfVisits gives the same: the value and what is filtered by stand in a visit's row. */
+export function areInVisits(question: Question, type: MetricType): boolean {
+  return dimensions[type].ofRow !== undefined && asksForWholeVisits(question);
+}
+
+/** The WITH that rowsOfVisits needs. */
+export const cutOf = (question: Question, type: MetricType, bind: Bind): string =>
+  cutVisits(question, bind, withoutOf(question, type));
+
+/** Of visits' rows; of events where a visit is cut by the range or its events differ. A referrer's own pageviews are not known: they are 0. */
+export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): string {
+  const { ofRow = "''", ofRowIsArray } = dimensions[type];
+  const notBounced = question.excludeBounce ? ' AND pageviews != 1' : '';
+  return `
+    SELECT ${ofRowIsArray ? `arrayJoin(${ofRow})` : ofRow} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
+      pageviews AS value_pageviews, pageviews AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
+    FROM site_visits FINAL
+    WHERE ${wholeVisits(question, bind, withoutOf(question, type))} AND ${eventCondition(question, bind)}${notBounced}
+    UNION ALL
+    SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, inCutVisits)})`;
+}
+
+function withoutOf(question: Question, type: MetricType): 'attributes' | null {
+  return dimensions[type].isAttribute || hasFilters(question) ? 'attributes' : null;
+}
+
+/** Whether rowsOfSingleEvents gives the same ranking: no visit as a whole decides, but for its visitor. */
+export function areInSingleEvents({ cohort, collectedSince, excludeBounce }: Question, type: MetricType): boolean {
+  return dimensions[type].of === 'event' && !cohort && !collectedSince && !excludeBounce;
+}
+
+/**
+ * Of events, without grouping them by visit: as many rows as events, so good for distinct visitors (`visitor`) and counts of events only.
+ * `oneVisitorPerVisit`: no visit in the range has an anonymous and an identified session, so that each event tells the visitor.
+ */
+export function rowsOfSingleEvents(
+  question: Question,
+  type: MetricType,
+  bind: Bind,
+  { oneVisitorPerVisit, among = '1' }: { oneVisitorPerVisit: boolean; among?: string | undefined },
+): string {
+  const { value } = dimensions[type];
+  const country = isPlace(type) ? 'events.country' : "''";
+  const scope = `${visitScope(question, bind)} AND ${eventCondition(question, bind)} AND ${value} != '' AND ${among}`;
+  if (oneVisitorPerVisit)
+    return `SELECT ${value} AS x, ${country} AS x_country, ${VISITOR_OF_ROW} AS visitor, 1 AS value_events FROM events WHERE ${scope}`;
+  return `
+    SELECT ${value} AS x, ${country} AS x_country, if(known.visitor = 0, ${VISITOR_OF_ROW}, known.visitor) AS visitor, 1 AS value_events
+    FROM events
+    ANY LEFT JOIN (
+      SELECT visit_id, ${VISITOR_OF_ROW} AS visitor FROM site_visits FINAL WHERE ${wholeVisits(question, bind, null)} AND visitor_key_min != visitor_key
+      UNION ALL
+      SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${inCutVisits} GROUP BY visit_id
+    ) AS known USING visit_id
+    WHERE ${scope}`;
+}

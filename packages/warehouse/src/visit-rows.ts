@@ -1,0 +1,105 @@
+import type { Bind } from './query.ts';
+import type { FilterName, Question } from './question.ts';
+
+/** Where answers are computed from: the events alone, or also the rollups where they give the same answer. */
+export type ReadFrom = 'events' | 'rollups';
+
+const hourMs = 3_600_000;
+/** An event lies at most so long before the hour in which its visit began, or its visit is in stray_visits. */
+const beforeHourMs = hourMs;
+/** And less than so long after it: migration 0002 keeps 63 quarters. */
+const afterHourMs = 14.75 * hourMs;
+/** The last second that a DateTime can hold. */
+const lastSecond = 4_294_967_295;
+
+/** The session behind a row of site_visits, or behind an event whose visit has but one. */
+export const VISITOR_OF_ROW = 'bitAnd(visitor_key, 9223372036854775807)';
+
+/** Filters on what all events of a visit have in common, mostly; site_visits has the same columns. */
+const attributeFilters: readonly FilterName[] = ['browser', 'os', 'device', 'country', 'region', 'city', 'language'];
+
+/** How long it lasted, in whole seconds. */
+export const SECONDS_OF_ROW = 'intDiv(toUnixTimestamp64Milli(last_at) - toUnixTimestamp64Milli(first_at), 1000)';
+
+/** What makes a visit that lies inside the range unfit for an answer from its row in site_visits. */
+export type Irregularity = 'attributes' | 'quarters';
+const irregular: Record<Irregularity, string> = {
+  attributes: 'attributes_min != attributes_max',
+  quarters: 'bitTest(quarters, 63)',
+};
+
+/**
+ * Whether a visit's row tells all that the question wants of its events: no filter, or only on what all events of a visit have in common.
+ * A row of site_visits does not know when its events were collected.
+ */
+export function asksForWholeVisits({ filters, segment, cohort, collectedSince, eventType }: Question): boolean {
+  if (cohort || collectedSince || eventType !== undefined) return false;
+  return [...filters, ...(segment?.filters ?? [])].every((filter) =>
+    ('anyOf' in filter ? filter.anyOf : [filter]).every(({ name }) => attributeFilters.includes(name)),
+  );
+}
+
+export const hasFilters = ({ filters, segment }: Question): boolean =>
+  filters.length + (segment?.filters.length ?? 0) > 0;
+
+/** Rows of site_visits: visits all of whose events lie inside the range and whose row is regular. */
+export function wholeVisits(question: Question, bind: Bind, without: Irregularity | null): string {
+  const { startAt, endAt } = question.range;
+  return `${keysAround(question, bind)} AND first_at >= ${instant(startAt, bind)} AND last_at <= ${instant(endAt, bind)}${without ? ` AND NOT (${irregular[without]})` : ''}`;
+}
+
+/** Rows of site_visits: visits that have begun by the range's end and not ended before its start. */
+export function overlappingVisits(question: Question, bind: Bind): string {
+  const { startAt, endAt } = question.range;
+  return `${keysAround(question, bind)} AND first_at <= ${instant(endAt, bind)} AND last_at >= ${instant(startAt, bind)}`;
+}
+
+/**
+ * An entry of the WITH of a query whose events are limited by `inCutVisits`: visits that overlap with the range and are not among
+ * `wholeVisits`, and the times before and behind which their events lie.
+ */
+export function cutVisits(question: Question, bind: Bind, without: Irregularity | null): string {
+  const { startAt, endAt } = question.range;
+  const [start, end] = [instant(startAt, bind), instant(endAt, bind)];
+  const isIrregular = without ? irregular[without] : '0';
+  // Of the quarters only strays are irregular, which are found wherever they are.
+  const keys =
+    without === 'attributes'
+      ? overlappingVisits(question, bind)
+      : `${keysOf(question, bind, [around(startAt, startAt, bind), around(endAt, endAt, bind)])} AND first_at <= ${end} AND last_at >= ${start}`;
+  return `(
+    SELECT tuple(
+      groupArray(visit_id),
+      maxOrNullIf(last_at, first_at < ${start}),
+      minOrNullIf(first_at, last_at > ${end}),
+      minOrNullIf(first_at, ${isIrregular}),
+      maxOrNullIf(last_at, ${isIrregular}))
+    FROM site_visits FINAL
+    WHERE ${keys} AND (first_at < ${start} OR last_at > ${end} OR ${isIrregular})
+  ) AS cut`;
+}
+
+/** For events of the range, beside `cutVisits` in the WITH. */
+export const inCutVisits = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
+  AND visit_id IN (SELECT arrayJoin(cut.1))`;
+
+/** Keys of all visits that can have an event in the range. */
+function keysAround(question: Question, bind: Bind): string {
+  return keysOf(question, bind, [around(question.range.startAt, question.range.endAt, bind)]);
+}
+
+function keysOf({ websiteId }: Question, bind: Bind, startHours: string[]): string {
+  const site = `website_id = ${bind(websiteId, 'UUID')}`;
+  return `${site} AND (${startHours.join(' OR ')} OR (start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site}))`;
+}
+
+/** The hours in which visits begin that have an event between the two instants, but for strays. */
+function around(from: Date, to: Date, bind: Bind): string {
+  const second = (ms: number) => Math.min(Math.max(Math.floor(ms / 1000), 0), lastSecond);
+  const hour = (ms: number) => `toDateTime(${bind(second(ms), 'Int64')}, 'UTC')`;
+  return `start_hour BETWEEN ${hour(from.getTime() - afterHourMs)} AND ${hour(to.getTime() + beforeHourMs)}`;
+}
+
+function instant(at: Date, bind: Bind): string {
+  return `fromUnixTimestamp64Milli(${bind(at.getTime(), 'Int64')}, 'UTC')`;
+}

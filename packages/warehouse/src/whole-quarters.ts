@@ -1,0 +1,35 @@
+import type { Bind } from './query.ts';
+import type { Question } from './question.ts';
+
+/** The step of site_15m: it divides every offset from UTC that a zone has had since 1972. */
+export const quarterMs = 900_000;
+const lastQuarterMs = 4_294_967_295_000 - (4_294_967_295_000 % quarterMs);
+
+/** Rows of site_15m whose quarters lie inside the range. */
+export function wholeQuarters(question: Question, bind: Bind): string {
+  const { fromMs, toMs } = bounds(question);
+  return `website_id = ${bind(question.websiteId, 'UUID')} AND bucket >= ${dateTime(fromMs, bind)} AND bucket < ${dateTime(toMs, bind)}`;
+}
+
+/** Events of the range that lie in no whole quarter. */
+export function outsideWholeQuarters(question: Question, bind: Bind): string {
+  const { fromMs, toMs } = bounds(question);
+  return `(created_at < ${dateTime(fromMs, bind)} OR created_at >= ${dateTime(toMs, bind)})`;
+}
+
+/** Events of the range that lie behind its last whole quarter. */
+export function afterWholeQuarters(question: Question, bind: Bind): string {
+  return `created_at >= ${dateTime(bounds(question).toMs, bind)}`;
+}
+
+/** Where the whole quarters of the range begin and end; at the same instant if there are none. */
+function bounds({ range }: Question): { fromMs: number; toMs: number } {
+  const clamp = (ms: number) => Math.min(Math.max(ms, 0), lastQuarterMs);
+  const fromMs = clamp(Math.ceil(range.startAt.getTime() / quarterMs) * quarterMs);
+  const toMs = clamp(Math.floor((range.endAt.getTime() + 1) / quarterMs) * quarterMs);
+  return { fromMs, toMs: Math.max(fromMs, toMs) };
+}
+
+function dateTime(ms: number, bind: Bind): string {
+  return `toDateTime(${bind(ms / 1000, 'Int64')}, 'UTC')`;
+}
