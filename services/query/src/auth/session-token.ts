@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { Lru } from '@meridian/runtime/lru';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 
@@ -7,6 +8,7 @@ const algorithm = 'HS256';
 const typ = 'session+jwt';
 const issuer = 'meridian';
 const lifetimeSeconds = 7 * 86_400;
+const verifiedMax = 5_000;
 
 const Claims = z.object({ sub: z.guid(), jti: z.guid(), exp: z.number(), gen: z.number().int() });
 
@@ -27,6 +29,8 @@ export type SessionTokens = {
 /** Session tokens: JWTs, HS256, that live for 7 days. The signing key is derived, so no other kind of token shares it. */
 export function createSessionTokens(appSecret: string): SessionTokens {
   const key = createHmac('sha256', appSecret).update('session token').digest();
+  /** By their text, which says the same for ever: only the time decides whether it still counts. */
+  const verified = new Lru<string, SessionClaims>(verifiedMax);
   return {
     issue(user, now) {
       const issuedAtSeconds = Math.floor(now.getTime() / 1000);
@@ -40,10 +44,14 @@ export function createSessionTokens(appSecret: string): SessionTokens {
         .sign(key);
     },
     async verify(token, now) {
+      const known = verified.get(token);
+      if (known) return now < known.expiresAt ? known : null;
       const claims = Claims.safeParse(await verifiedPayload(token, key, now));
       if (!claims.success) return null;
       const { sub, jti, exp, gen } = claims.data;
-      return { sessionId: jti, userId: sub, generation: gen, expiresAt: new Date(exp * 1000) };
+      const session = { sessionId: jti, userId: sub, generation: gen, expiresAt: new Date(exp * 1000) };
+      verified.set(token, session);
+      return session;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
+import { setHeader } from './node-answer.ts';
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
@@ -22,11 +23,11 @@ const exposedHeaders = [
  */
 export function answerHeaders(region: string): MiddlewareHandler<QueryEnv> {
   return async (c, next) => {
-    c.header('x-region', region);
-    c.header('cache-control', 'no-store');
-    c.header('x-content-type-options', 'nosniff');
-    c.header('access-control-allow-origin', '*');
-    c.header('access-control-expose-headers', exposedHeaders);
+    setHeader(c, 'x-region', region);
+    setHeader(c, 'cache-control', 'no-store');
+    setHeader(c, 'x-content-type-options', 'nosniff');
+    setHeader(c, 'access-control-allow-origin', '*');
+    setHeader(c, 'access-control-expose-headers', exposedHeaders);
     if (c.req.method === 'OPTIONS') return c.body(null, 204, preflightHeaders);
     await next();
   };

@@ -2,6 +2,7 @@ import { ApiError } from '@meridian/runtime/http/api-error';
 import type { MiddlewareHandler } from 'hono';
 import type { Redis } from 'ioredis';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { setHeader } from './node-answer.ts';
 
 const limit = 50;
 const windowMs = 15_000;
@@ -30,9 +31,9 @@ export function rateLimit(deps: Pick<QueryDeps, 'redis' | 'logger' | 'counts'>):
     });
     if (window === null) return next();
     const resetSeconds = String(Math.max(1, Math.ceil(window.resetMs / 1_000)));
-    c.header('ratelimit-limit', String(limit));
-    c.header('ratelimit-remaining', String(window.remaining));
-    c.header('ratelimit-reset', resetSeconds);
+    setHeader(c, 'ratelimit-limit', String(limit));
+    setHeader(c, 'ratelimit-remaining', String(window.remaining));
+    setHeader(c, 'ratelimit-reset', resetSeconds);
     if (window.allowed) return next();
     counts.rateLimited++;
     throw new ApiError('rate-limited', `At most ${limit} requests in ${windowMs / 1_000} seconds.`, {

@@ -16,10 +16,9 @@ export function searchParams(c: Context<QueryEnv>): URLSearchParams {
  */
 export function readQuery<Schema extends z.ZodObject>(params: URLSearchParams, schema: Schema): z.output<Schema> {
   const given: Record<string, string> = {};
-  for (const name of Object.keys(schema.shape)) {
-    const values = params.getAll(name).map((text) => text.replaceAll('\0', ''));
-    const value = values.findLast((text) => text !== '');
-    if (value !== undefined) given[name] = value;
+  for (const [name, text] of params) {
+    const value = text.replaceAll('\0', '');
+    if (value !== '' && Object.hasOwn(schema.shape, name)) given[name] = value;
   }
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw invalidFields(parsed.error);

@@ -1,6 +1,7 @@
 import { createRequestIds } from '@meridian/runtime/http/request-id';
 import type { MiddlewareHandler } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
+import { setHeader } from './node-answer.ts';
 
 /** Takes over the client's `x-request-id` when it is usable, makes one otherwise, and returns it on every answer. */
 export function requestId(): MiddlewareHandler<QueryEnv> {
@@ -8,7 +9,7 @@ export function requestId(): MiddlewareHandler<QueryEnv> {
   return async (c, next) => {
     const id = idOf(c.req.header('x-request-id'));
     c.set('requestId', id);
-    c.header('x-request-id', id);
+    setHeader(c, 'x-request-id', id);
     await next();
   };
 }

@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { QueryCounts } from '../query-counts.ts';
 import type { Caller, QueryEnv } from '../query-env.ts';
+import { isClientGone } from './node-answer.ts';
 
 const slowMs = 1_000;
 
@@ -25,9 +26,8 @@ export function requestLog(deps: {
     const { method, route } = routeOf(c);
     counts.request({ method, route, status: String(status) }, elapsedMs / 1_000);
 
-    const { aborted } = c.req.raw.signal; // nobody waits for the answer any more, so no failure of it matters
     const isShown = elapsedMs >= slowMs || Math.random() < logSampleRate;
-    const level = status >= 500 && !aborted ? 'error' : isShown ? 'info' : 'debug';
+    const level = status >= 500 && !isClientGone(c) ? 'error' : isShown ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
     const requestId = c.get('requestId');
     const caller = callerOf(c);

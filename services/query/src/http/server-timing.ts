@@ -1,6 +1,7 @@
 import type { Timing } from '@meridian/warehouse/question';
 import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
+import { setHeader } from './node-answer.ts';
 
 /** Tells in the log line, and in `Server-Timing` what the store did: `db;dur=3.2;desc="rows 120, bytes 4096"` for each question asked. */
 export function serverTiming(c: Context<QueryEnv>, ...timings: (Timing | undefined)[]): void {
@@ -11,5 +12,5 @@ export function serverTiming(c: Context<QueryEnv>, ...timings: (Timing | undefin
     ({ elapsedMs, rowsRead, bytesRead }) =>
       `db;dur=${elapsedMs.toFixed(1)};desc="rows ${rowsRead}, bytes ${bytesRead}"`,
   );
-  c.header('server-timing', entries.join(', '));
+  setHeader(c, 'server-timing', entries.join(', '));
 }
