@@ -5,8 +5,8 @@ import type { QueryCounts } from '../query-counts.ts';
 /** How many questions of one account, and of all, a process asks at once, and how long one waits for its turn. */
 export type QuestionLimits = { perCaller: number; inAll: number; waitMaxMs: number };
 
-/** For two cores: more at once end no sooner, and all of them together run into the time that one may take. */
-export const defaultQuestionLimits: QuestionLimits = { perCaller: 4, inAll: 8, waitMaxMs: 10_000 };
+/** For two cores: a heavy question uses both, so more at once end no sooner, and together run into the time that one may take. */
+export const defaultQuestionLimits: QuestionLimits = { perCaller: 2, inAll: 4, waitMaxMs: 20_000 };
 
 /** Of one account; who has so many waiting is told to come again. */
 const waitingMax = 200;
