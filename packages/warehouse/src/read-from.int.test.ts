@@ -1,47 +1,127 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { getActiveVisitors } from './queries/active-visitors.ts';
 import { dimensions, type MetricType } from './queries/dimensions.ts';
-import { createChance, randomBuckets, randomData, randomQuestion } from './reference/random-data.ts';
-import { createTestSite, toBlock } from './test-site.ts';
+import { listEvents } from './queries/event-log.ts';
+import { getExpandedMetrics } from './queries/expanded-metrics.ts';
+import { getMetrics } from './queries/metrics.ts';
+import { getPageviewSeries } from './queries/pageview-series.ts';
+import { getStats } from './queries/stats.ts';
+import { type Chance, createChance, randomBuckets, randomData, randomQuestion } from './reference/random-data.ts';
+import { createRunQuery, type RunQuery } from './run-query.ts';
+import { createTestSite, type TestEvent, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
-import { createWarehouse } from './warehouse.ts';
+import type { ReadFrom } from './visit-rows.ts';
 
-const { warehouse, client, database } = await createTestWarehouse();
-const ofEvents = createWarehouse(database.url, { readFrom: 'events' });
-const ofRollups = createWarehouse(database.url, { readFrom: 'rollups' });
+// Each way to an answer is forced in turn: what reads rollups, with the range's ends from events, must answer as what reads events alone.
+
+const { warehouse, client } = await createTestWarehouse();
+const run = createRunQuery(client);
+const withSetting =
+  (setting: string): RunQuery =>
+  ({ sql, params }, context, row) =>
+    run({ sql: `${sql} SETTINGS ${setting}`, params }, context, row);
 
 const seed = Number(process.env.REFERENCE_SEED ?? Date.now() % 1_000_000);
 const types = Object.keys(dimensions) as MetricType[];
+const [SITES, QUESTIONS_PER_SITE] = [20, 3];
 
-test(`answers from rollups are those from events (seed ${seed})`, async () => {
+test(`rollups, projection and events give the same answers, merged or not (seed ${seed})`, async () => {
   const chance = createChance(seed);
-  const sites = Array.from({ length: 60 }, () => randomData(chance, createTestSite(warehouse)));
+  const sites = Array.from({ length: SITES }, () => randomData(chance, createTestSite(warehouse)));
   const blocks: (typeof sites)[number]['rows'][] = [[], [], [], []];
   for (const row of sites.flatMap(({ rows }) => rows)) chance.pick(blocks).push(row);
   for (const block of blocks) await warehouse.insertEvents(toBlock(block), randomUUID());
+  const scanning = withSetting('optimize_use_projections = 0');
   for (const merged of [false, true]) {
-    if (merged) await client.command({ query: 'OPTIMIZE TABLE site_visits FINAL' });
+    if (merged)
+      for (const table of ['site_visits', 'site_15m', 'site_texts', 'events'])
+        await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` });
     for (const data of sites)
-      for (let n = 0; n < 4; n++) {
-        const question = randomQuestion(chance, data);
-        const buckets = randomBuckets(chance, question);
-        const ranking = {
-          type: chance.pick(types),
-          limit: chance.pick([1000, 2]),
-          offset: chance.pick([0, 1]),
-          search: chance.pick(['', '', 'a', 'é']),
-        };
-        const search = chance.pick(['', '', 'a', 'ŻÓ']);
-        const answersOf = (asked: typeof warehouse) =>
-          Promise.all([
-            asked.getStats(question),
-            asked.getPageviewSeries(question, buckets),
-            asked.getMetrics(question, ranking),
-            asked.getExpandedMetrics(question, ranking),
-            asked.listEvents(question, { offset: 0, limit: 1000 }, { search }),
-          ]).then((answers) => answers.map(({ value }) => value));
-        const [expected, found] = await Promise.all([answersOf(ofEvents), answersOf(ofRollups)]);
-        expect(found, JSON.stringify({ question, buckets, ranking, search })).toEqual(expected);
+      for (let n = 0; n < QUESTIONS_PER_SITE; n++) {
+        const asked = randomAsked(chance, data);
+        const [scanned, expected, found] = await Promise.all([
+          answersOf(scanning, asked, 'events'),
+          answersOf(run, asked, 'events'),
+          answersOf(run, asked, 'rollups'),
+        ]);
+        expect(found, JSON.stringify(asked)).toEqual(expected);
+        expect(scanned, JSON.stringify(asked)).toEqual(expected);
       }
   }
 }, 600_000);
+
+test('a path is looked up in the projection, and gives what a scan gives', async () => {
+  const site = createTestSite(warehouse);
+  const events: TestEvent[] = Array.from({ length: 30_000 }, (_, i) => ({
+    t: Date.UTC(2026, 5, 1) + i * 60_000,
+    session: `u${i % 500}`,
+    visit: `v${Math.floor(i / 3)}`,
+    urlPath: `/${i % 300}`,
+  }));
+  await site.insert(events);
+  const question = site.ask({ filters: [{ name: 'path', op: 'eq', values: ['/7'] }] });
+  const read = { all: 0, projection: 0 };
+  const counting =
+    (way: keyof typeof read, asked: RunQuery): RunQuery =>
+    async (...args) => {
+      const answer = await asked(...args);
+      read[way] += answer.timing.rowsRead;
+      return answer;
+    };
+  for (const from of ['events', 'rollups'] as const) {
+    const scanned = await getStats(counting('all', withSetting('optimize_use_projections = 0')), question, from);
+    expect((await getStats(counting('projection', run), question, from)).value).toEqual(scanned.value);
+    expect(scanned.value.pageviews).toBe(100);
+  }
+  expect(read.projection).toBeLessThan(read.all);
+}, 120_000);
+
+test('a deep page of the log holds the same events as when the log is read from its start', async () => {
+  const site = createTestSite(warehouse);
+  const events: TestEvent[] = Array.from({ length: 3_000 }, (_, i) => ({
+    t: Date.UTC(2026, 5, 2) + i * 7_001,
+    eventType: i % 5 === 0 ? 2 : 1,
+    eventName: i % 5 === 0 ? 'buy' : '',
+  }));
+  await site.insert(events);
+  const range = { startAt: new Date(Date.UTC(2026, 5, 2) + 60_000), endAt: new Date(Date.UTC(2026, 5, 2, 5, 40)) };
+  for (const eventType of [undefined, 1, 2] as const)
+    for (const offset of [999, 1_000, 1_001, 1_500, 2_399, 2_800, 10_000]) {
+      const question = site.ask({ range, eventType });
+      const page = { offset, limit: 50 };
+      const found = await listEvents(run, question, page, {}, 'rollups');
+      expect(found.value, `${eventType} ${offset}`).toEqual(
+        (await listEvents(run, question, page, {}, 'events')).value,
+      );
+    }
+}, 120_000);
+
+type Asked = ReturnType<typeof randomAsked>;
+
+function randomAsked(chance: Chance, data: ReturnType<typeof randomData>) {
+  const question = randomQuestion(chance, data);
+  return {
+    question,
+    buckets: randomBuckets(chance, question),
+    ranking: {
+      type: chance.pick(types),
+      limit: chance.pick([1000, 2]),
+      offset: chance.pick([0, 1]),
+      search: chance.pick(['', '', 'a', 'é']),
+    },
+    search: chance.pick(['', '', 'a', 'ŻÓ']),
+  };
+}
+
+async function answersOf(ask: RunQuery, { question, buckets, ranking, search }: Asked, from: ReadFrom) {
+  const answers = await Promise.all([
+    getStats(ask, question, from),
+    getPageviewSeries(ask, question, buckets, from),
+    getMetrics(ask, question, ranking, from),
+    getExpandedMetrics(ask, question, ranking, from),
+    listEvents(ask, question, { offset: 0, limit: 1000 }, { search }, from),
+    getActiveVisitors(ask, question, question.range.startAt),
+  ]);
+  return answers.map(({ value }) => value);
+}

@@ -18,7 +18,7 @@ export type RunQuery = <Row>(
 export type OnQuery = (seconds: number, outcome: 'ok' | WarehouseErrorKind) => void;
 
 /** What one question may cost at most; beyond it the query fails, never answers in part. */
-const readSettings = {
+export const readSettings = {
   readonly: '2',
   cancel_http_readonly_queries_on_client_close: 1,
   max_execution_time: 15,
@@ -31,6 +31,10 @@ const readSettings = {
   // Without this an error after the first rows would come as a broken connection, without its code.
   wait_end_of_query: 1,
   output_format_json_quote_64bit_integers: 0,
+  // Below a million rows a second thread costs more than it brings: states of distinct visitors have to be merged.
+  merge_tree_min_rows_for_concurrent_read: '1048576',
+  // A partition of visits that is merged into one part is read as it is.
+  do_not_merge_across_partitions_select_final: 1,
 } as const;
 
 /** A little more than ClickHouse itself may take: one that says nothing by then is stuck. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { eventColumns } from '@meridian/warehouse/event-row';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import type { Engine } from './engine.ts';
 
@@ -24,6 +25,9 @@ export function websiteIdOf(number: number): string {
 }
 
 export type LoadData = { events: number; bigWebsite: string; smallWebsite: string; smallEvents: number };
+
+/** A database in which the small website is alone. */
+export const aloneDatabase = 'alone';
 
 /**
  * Fills the warehouse with `events` events and a copy of them in the plain shape, unless an earlier run has. Tells its progress. The rows
@@ -55,7 +59,27 @@ export async function makeData(engine: Engine, events: number, seed: number): Pr
     for (const month of [7, 8, 9])
       await engine.command(`INSERT INTO plain_events SELECT * FROM events WHERE toMonth(created_at) = ${month}`);
   }
-  return { events, bigWebsite: websiteIdOf(0), ...(await findSmallWebsite(engine)) };
+  const small = await findSmallWebsite(engine);
+  await copyAlone(engine, small.smallWebsite);
+  console.error('merging, as ClickHouse does by itself two hours after the last event of a week …');
+  for (const database of [engine.database, aloneDatabase])
+    await engine.command(`OPTIMIZE TABLE ${database}.site_visits FINAL SETTINGS optimize_skip_merged_partitions = 1`);
+  return { events, bigWebsite: websiteIdOf(0), ...small };
+}
+
+async function copyAlone(engine: Engine, websiteId: string): Promise<void> {
+  const url = new URL(engine.url);
+  url.pathname = `/${aloneDatabase}`;
+  const warehouse = createWarehouse(url.href);
+  await warehouse.migrate();
+  await warehouse.close();
+  const columns = eventColumns.join(', ');
+  await engine.command(
+    `INSERT INTO ${aloneDatabase}.events (${columns}) SELECT ${columns} FROM events WHERE website_id = '${websiteId}'`,
+    {
+      insert_deduplication_token: 'alone',
+    },
+  );
 }
 
 function tell(done: number, all: number, startedAt: number): void {

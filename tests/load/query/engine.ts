@@ -4,7 +4,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { startStores } from '@meridian/embedded/stores';
 import { parseClickHouseUrl } from '@meridian/warehouse/clickhouse-url';
 import { clientOptions } from '@meridian/warehouse/client';
-import type { RunQuery } from '@meridian/warehouse/run-query';
+import { type RunQuery, readSettings } from '@meridian/warehouse/run-query';
 
 /** What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. */
 export type Cost = { ms: number; cpuMs: number; rows: number; bytes: number; memoryBytes: number };
@@ -16,10 +16,14 @@ const nobody = 'http://127.0.0.1:9/meridian';
 export async function startEngine(dataDir: string) {
   const stores = await startStores({ dataDir, databaseUrl: nobody, redisUrl: nobody, onProgress: console.error });
   const url = stores.clickhouseUrl;
-  const client: ClickHouseClient = createClient({
-    ...clientOptions(parseClickHouseUrl(url)),
-    request_timeout: 600_000,
-  });
+  const address = parseClickHouseUrl(url);
+  const clients: ClickHouseClient[] = [];
+  const clientOf = (database: string): ClickHouseClient => {
+    const client = createClient({ ...clientOptions({ ...address, database }), request_timeout: 600_000 });
+    clients.push(client);
+    return client;
+  };
+  const client = clientOf(address.database);
   const pid = Number(JSON.parse(readFileSync(join(dataDir, 'run', 'clickhouse.pid'), 'utf8')).pid);
   const settings = { wait_end_of_query: 1 as const, max_execution_time: 120 };
   let noted = { rows: 0, bytes: 0, memoryBytes: 0 };
@@ -31,21 +35,25 @@ export async function startEngine(dataDir: string) {
     noted.memoryBytes = Math.max(noted.memoryBytes, Number(summary.memory_usage));
   }
 
-  /** As the product runs its questions, without its limits, and with what ClickHouse tells of the cost. */
-  const run: RunQuery = async (query, _context, row) => {
-    const result = await client.query({
-      query: query.sql,
-      query_params: query.params,
-      format: 'JSON',
-      clickhouse_settings: { ...settings, output_format_json_quote_64bit_integers: 0 },
-    });
-    const { data } = await result.json();
-    note(result.response_headers);
-    return { rows: data.map((value) => row.parse(value)), timing: { elapsedMs: 0, rowsRead: 0, bytesRead: 0 } };
-  };
+  /** As the product runs its questions, in a database, and with what ClickHouse tells of the cost. */
+  function runIn(database: string): RunQuery {
+    const asked = clientOf(database);
+    return async (query, _context, row) => {
+      const result = await asked.query({
+        query: query.sql,
+        query_params: query.params,
+        format: 'JSON',
+        clickhouse_settings: readSettings,
+      });
+      const { data } = await result.json();
+      note(result.response_headers);
+      return { rows: data.map((value) => row.parse(value)), timing: { elapsedMs: 0, rowsRead: 0, bytesRead: 0 } };
+    };
+  }
 
   return {
     url,
+    database: address.database,
     /** One statement; gives the text of its answer. */
     async command(query: string, settings: Record<string, string> = {}): Promise<string> {
       const result = await client.exec({ query, clickhouse_settings: { ...settings, wait_end_of_query: 1 } });
@@ -53,7 +61,7 @@ export async function startEngine(dataDir: string) {
       for await (const chunk of result.stream) chunks.push(chunk);
       return Buffer.concat(chunks).toString();
     },
-    run,
+    runIn,
     /** A question in SQL, whose answer is read and thrown away. */
     async ask(query: string): Promise<void> {
       const result = await client.query({ query, format: 'JSON', clickhouse_settings: settings });
@@ -68,7 +76,7 @@ export async function startEngine(dataDir: string) {
       return { ms: performance.now() - startedAt, cpuMs: cpuMsOf(pid) - cpuBefore, ...noted };
     },
     async stop(): Promise<void> {
-      await client.close();
+      await Promise.all(clients.map((client) => client.close()));
       await stores.stop();
     },
   };

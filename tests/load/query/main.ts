@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Question } from '@meridian/warehouse/question';
+import type { RunQuery } from '@meridian/warehouse/run-query';
 import { machineLine } from '../hardware.ts';
-import { days, endMs, makeData } from './data.ts';
+import { aloneDatabase, days, endMs, makeData } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
 import { type BenchQuestion, questions } from './questions.ts';
 
@@ -27,11 +28,15 @@ try {
   const data = await makeData(engine, events, Number(values.seed));
   const madeSeconds = Math.round((performance.now() - startedAt) / 1_000);
   const asked = questions.filter(({ name }) => values.only.split(',').some((part) => name.includes(part)));
-  const websites = { big: data.bigWebsite, small: data.smallWebsite };
+  const sites = [
+    { site: 'big', websiteId: data.bigWebsite, database: engine.database },
+    { site: 'small', websiteId: data.smallWebsite, database: engine.database },
+    { site: 'small, alone', websiteId: data.smallWebsite, database: aloneDatabase },
+  ];
   const lines: string[][] = [];
-  for (const [size, websiteId] of Object.entries(websites))
+  for (const { site, websiteId, database } of sites)
     for (const question of asked)
-      lines.push([size, question.name, ...(await measure(question, websiteId, size === 'big'))]);
+      lines.push([site, question.name, ...(await measure(question, websiteId, engine.runIn(database), site))]);
 
   print([
     [
@@ -59,7 +64,7 @@ try {
   await engine.stop();
 }
 
-async function measure(bench: BenchQuestion, websiteId: string, isBig: boolean): Promise<string[]> {
+async function measure(bench: BenchQuestion, websiteId: string, run: RunQuery, site: string): Promise<string[]> {
   const startAt = new Date(endMs - bench.days * 86_400_000 + 1_234_567);
   const question: Question = {
     websiteId,
@@ -69,11 +74,11 @@ async function measure(bench: BenchQuestion, websiteId: string, isBig: boolean):
     route: 'bench',
   };
   const scope = `website_id = '${websiteId}' AND created_at BETWEEN '${sqlTime(question.range.startAt)}' AND '${sqlTime(question.range.endAt)}' AND event_type IN (1, 2)`;
-  const plain = bench.plain?.replaceAll('{scope}', scope);
+  const plain = site === 'small, alone' ? undefined : bench.plain?.replaceAll('{scope}', scope);
   const scan = `SELECT sum(${bench.column}) FROM events WHERE ${scope}`;
   const costs: Record<'own' | 'plain' | 'scan', Cost[]> = { own: [], plain: [], scan: [] };
   for (let round = 0; round <= rounds; round++) {
-    const own = await engine.costOf(() => bench.ask(engine.run, question));
+    const own = await engine.costOf(() => bench.ask(run, question));
     const other = plain && (await engine.costOf(() => engine.ask(plain)));
     const limit = await engine.costOf(() => engine.ask(scan));
     if (round === 0) continue; // warms caches up
@@ -86,7 +91,9 @@ async function measure(bench: BenchQuestion, websiteId: string, isBig: boolean):
       costs[of].map((cost) => cost[figure]),
       share,
     );
-  const atMost = isBig ? (events >= 50_000_000 ? bench.atMost100M : bench.atMost10M) : undefined;
+  const isMany = events >= 50_000_000;
+  const atMost =
+    site === 'big' ? (isMany ? bench.atMost100M : bench.atMost10M) : isMany && site === 'small' ? 30 : undefined;
   const ratio = at('plain', 'cpuMs') / at('own', 'cpuMs');
   return [
     at('own', 'ms').toFixed(0),

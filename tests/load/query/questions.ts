@@ -42,21 +42,19 @@ const stats = (name: string, change: Partial<Question>, plainHaving: string, atM
   atMost100M,
 });
 
-const metric = (
-  type: 'path' | 'country' | 'entry' | 'referrer',
-  plainValue: string,
-  atMost100M: number,
-): BenchQuestion => ({
+type Panel = 'path' | 'title' | 'country' | 'browser' | 'entry' | 'exit' | 'referrer' | 'channel' | 'event';
+
+/** A panel of a dashboard: the ten values that most visitors have. `plainValue`: of a visit; without it of each event. */
+const metric = (type: Panel, plainValue: string | undefined, column: string, atMost100M?: number): BenchQuestion => ({
   name: `metrics ${type}, top 10`,
   days: 30,
   ask: (run, question) => getMetrics(run, question, { type, limit: 10, offset: 0 }, 'rollups'),
-  plain:
-    type === 'path'
-      ? `SELECT url_path AS x, uniqExact(session_id) AS y FROM plain_events WHERE {scope} GROUP BY x ORDER BY y DESC LIMIT 10`
-      : `SELECT x, uniqExact(visitor) AS y FROM (SELECT visit_id, any(session_id) AS visitor, ${plainValue} AS x FROM plain_events WHERE {scope} GROUP BY visit_id) WHERE x != '' GROUP BY x ORDER BY y DESC LIMIT 10`,
-  column: type === 'country' ? 'length(country)' : 'length(url_path)',
+  plain: plainValue
+    ? `SELECT x, uniqExact(visitor) AS y FROM (SELECT visit_id, any(session_id) AS visitor, ${plainValue} AS x FROM plain_events WHERE {scope} GROUP BY visit_id) WHERE x != '' GROUP BY x ORDER BY y DESC LIMIT 10`
+    : `SELECT ${column} AS x, ${type === 'event' ? 'count()' : 'uniqExact(session_id)'} AS y FROM plain_events WHERE {scope} AND x != '' GROUP BY x ORDER BY y DESC LIMIT 10`,
+  column: `length(${column})`,
   atMost10M: 100,
-  atMost100M,
+  ...(atMost100M && { atMost100M }),
 });
 
 const log = (
@@ -99,11 +97,23 @@ export const questions: BenchQuestion[] = [
     atMost10M: 100,
     atMost100M: 150,
   },
-  metric('country', 'any(country)', 60),
-  metric('path', '', 400),
-  metric('entry', 'argMinIf(url_path, created_at, event_type = 1)', 400),
-  metric('referrer', 'any(referrer_domain)', 400),
+  metric('country', 'any(country)', 'country', 60),
+  metric('browser', 'any(browser)', 'browser'),
+  metric('path', undefined, 'url_path', 400),
+  metric('title', undefined, 'page_title'),
+  metric('entry', 'argMinIf(url_path, created_at, event_type = 1)', 'url_path', 400),
+  metric('exit', 'argMaxIf(url_path, created_at, event_type = 1)', 'url_path'),
+  metric('referrer', 'any(referrer_domain)', 'referrer_domain'),
+  metric('event', undefined, 'event_name'),
   log('event log, page 1', undefined, 30, 100, 25),
+  {
+    ...log('event log, page 1,000', undefined, 30, 100, 25),
+    ask: (run, question) => listEvents(run, question, { offset: 19_980, limit: 20 }, {}, 'rollups'),
+  },
+  {
+    ...log('event log, behind the 2,000,000th', undefined, 30, 100, 25),
+    ask: (run, question) => listEvents(run, question, { offset: 2_000_000, limit: 20 }, {}, 'rollups'),
+  },
   log('event log, rare word', 'needle', days, 500),
   {
     name: 'active visitors',

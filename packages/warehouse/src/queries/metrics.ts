@@ -29,18 +29,6 @@ const MetricRow = z.object({ x: z.string(), y: z.number(), country: z.string().o
 /** A value and how many visitors (for `event`: how many events) carry it. `country` beside a region or city. */
 export type Metric = z.infer<typeof MetricRow>;
 
-const ExpandedMetricRow = z.object({
-  name: z.string(),
-  country: z.string().optional(),
-  pageviews: z.number(),
-  visitors: z.number(),
-  visits: z.number(),
-  bounces: z.number(),
-  /** Seconds. */
-  totaltime: z.number(),
-});
-export type ExpandedMetric = z.infer<typeof ExpandedMetricRow>;
-
 const ExistsRow = z.object({ exists: z.number() });
 const CountRow = z.object({ events: z.number() });
 
@@ -63,26 +51,6 @@ export async function getMetrics(
   if (from === 'rollups' && areInSingleEvents(question, type)) return rankSingleEvents(run, question, options);
   const query = buildQuery((bind) => `SELECT ${ranking(rowsOfEvents(question, type, bind), options, bind)}`);
   const { rows, timing } = await run(query, question, MetricRow);
-  return { value: rows, timing };
-}
-
-/** The five numbers of stats for each value, in the order of getMetrics. */
-export async function getExpandedMetrics(
-  run: RunQuery,
-  question: Question,
-  options: MetricOptions,
-  from: ReadFrom,
-): Promise<Answer<ExpandedMetric[]>> {
-  const { type } = options;
-  const isReferrer = type === 'referrer' || type === 'domain';
-  const numbers = `x AS name, sum(value_pageviews) AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
-      countIf(visit_pageviews = 1) AS bounces, sum(visit_seconds) AS totaltime`;
-  const query = buildQuery((bind) =>
-    from === 'rollups' && areInVisits(question, type) && !isReferrer
-      ? `WITH ${cutOf(question, type, bind)} SELECT ${numbers} ${rankedValues(rowsOfVisits(question, type, bind), options, bind)}`
-      : `SELECT ${numbers} ${rankedValues(rowsOfEvents(question, type, bind), options, bind)}`,
-  );
-  const { rows, timing } = await run(query, question, ExpandedMetricRow);
   return { value: rows, timing };
 }
 
@@ -131,7 +99,7 @@ const ranking = (rows: string, options: MetricOptions, bind: Bind) =>
   `x, ${rankOf(options)} AS y ${rankedValues(rows, options, bind)}`;
 
 /** Everything behind the numbers of a SELECT: one row per value, ranked and cut. */
-function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
+export function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
   const { type, limit, offset, search } = options;
   return `${isPlace(type) ? ', x_country AS country' : ''}
     FROM (${rows})

@@ -20,6 +20,8 @@ import { dimensions, type MetricType } from './dimensions.ts';
 /** A region or city has a name within its country only. */
 export const isPlace = (type: MetricType): boolean => type === 'region' || type === 'city';
 
+export const isReferrer = (type: MetricType): boolean => type === 'referrer' || type === 'domain';
+
 /** For every question. */
 export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, among = '1'): string {
   const dimension = dimensions[type];
@@ -109,4 +111,32 @@ export function rowsOfSingleEvents(
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${inCutVisits} GROUP BY visit_id
     ) AS known USING visit_id
     WHERE ${scope}`;
+}
+
+/**
+ * Of events with one of the values and of their visits' rows: as `rowsOfEvents`, for questions whose rows are in single events. The WITH of
+ * `cutVisits` is needed.
+ */
+export function rowsOfValues(question: Question, type: MetricType, values: readonly string[], bind: Bind): string {
+  const { value } = dimensions[type];
+  const country = isPlace(type) ? 'events.country' : "''";
+  const fitting = `FROM events WHERE ${visitScope(question, bind)} AND ${eventCondition(question, bind)} AND ${value} IN ${bind(values, 'Array(String)')}`;
+  return `
+    SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds
+    FROM (
+      SELECT toString(${value}) AS x, ${country} AS x_country, visit_id, countIf(event_type = 1) AS value_pageviews
+      ${fitting}
+      GROUP BY x, x_country, visit_id
+    ) AS of_value
+    INNER JOIN (
+      SELECT visit_id, ${VISITOR_OF_ROW} AS visitor, toUInt64(pageviews) AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
+      FROM site_visits FINAL
+      WHERE ${wholeVisits(question, bind, null)} AND visit_id IN (SELECT visit_id ${fitting})
+      UNION ALL
+      SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor, countIf(event_type = 1) AS visit_pageviews,
+        intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS visit_seconds
+      FROM events
+      WHERE ${visitScope(question, bind)} AND ${inCutVisits}
+      GROUP BY visit_id
+    ) AS of_visit USING visit_id`;
 }

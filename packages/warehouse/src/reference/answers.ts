@@ -5,7 +5,8 @@
 import type { EventRow } from '../event-row.ts';
 import type { MetricType } from '../queries/dimensions.ts';
 import type { LogEvent } from '../queries/event-log.ts';
-import type { ExpandedMetric, Metric, MetricOptions } from '../queries/metrics.ts';
+import type { ExpandedMetric } from '../queries/expanded-metrics.ts';
+import type { Metric, MetricOptions } from '../queries/metrics.ts';
 import type { Stats } from '../queries/stats.ts';
 import type { Cohort, Question } from '../question.ts';
 import { referenceChannel } from './channel.ts';
