@@ -23,7 +23,9 @@ export async function measureHttpFloor(context: {
   const [website = ''] = stores.websites;
   await storeEvents(stores, website, smallEvents);
   const recording = await startRecording(stores.env.CLICKHOUSE_URL);
-  const more = { LOG_SAMPLE_RATE: '0', CLICKHOUSE_URL: recording.url };
+  // One caller stands for many here, so he does not wait for turns.
+  const turns = { QUESTIONS_PER_CALLER: String(connections), QUESTIONS_IN_ALL: String(connections) };
+  const more = { LOG_SAMPLE_RATE: '0', CLICKHOUSE_URL: recording.url, ...turns };
   const [query, bare] = [await services.start('query', more), await services.startBare()];
   const load = { paths: [question(website, 'stats')], token: await sessionToken(query), connections };
   const targets = { bare, query };
