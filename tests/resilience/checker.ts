@@ -102,8 +102,8 @@ async function pathsByCursor({ api }: System, websiteId: string): Promise<string
 async function expectOneAnswer(system: System, websiteId: string, rows: number): Promise<void> {
   const { api, clickhouse } = system;
   const where = `WHERE website_id = '${websiteId}'`;
-  const sum = async (table: string) =>
-    Number((await clickhouse(`SELECT sum(pageviews) FROM {db}.${table} ${where}`))[0]);
+  const sum = async (count: string, table: string) =>
+    Number((await clickhouse(`SELECT sum(${count}) FROM {db}.${table} ${where}`))[0]);
   const now = Date.now();
   const series = await api.get<{ pageviews: { y: number }[] }>(`/websites/${websiteId}/pageviews`, {
     startAt: now - 24 * hourMs,
@@ -114,12 +114,14 @@ async function expectOneAnswer(system: System, websiteId: string, rows: number):
     stats: (await statsOf(api, websiteId)).pageviews,
     series: series.pageviews.reduce((total, point) => total + point.y, 0),
     count: (await api.get<{ count: number }>(`/websites/${websiteId}/events`, { ...always(), pageSize: 1 })).count,
-    site_15m: await sum('site_15m'),
-    path_day: await sum('path_day'),
-    visits: await sum('visits'),
+    site_15m: await sum('pageviews', 'site_15m'),
+    site_visits: await sum('pageviews', 'site_visits'),
+    site_texts: await sum(`if(kind = 'path', events, 0)`, 'site_texts'),
   };
   const wrong = Object.entries(answers).filter(([, answer]) => answer !== rows);
   if (wrong.length > 0) throw new Error(`${rows} rows, but ${JSON.stringify(Object.fromEntries(wrong))}`);
+  const wrongRows = await system.wrongRows(websiteId);
+  if (wrongRows.length > 0) throw new Error(`Rollups differ from their events:\n${wrongRows.slice(0, 10).join('\n')}`);
 }
 
 /** The counters of the region: every accepted event has become something. */

@@ -7,6 +7,7 @@ import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { runPostgres } from '@meridian/embedded/postgres-store';
 import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
 import { migrate } from '@meridian/registry/migrate';
+import { findWrongRows } from '@meridian/warehouse/test-rollups';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { Redis } from 'ioredis';
 import { createApi, createWebsite, request } from '../api-client.ts';
@@ -152,6 +153,8 @@ export async function startSystem(options: SystemOptions = {}) {
         const answer = await runClickHouse(urls.CLICKHOUSE_URL, statement.replaceAll('{db}', database));
         return answer.split('\n').filter((line) => line !== '');
       },
+      /** Rows of rollups that are not what the website's events make of them, around the proxy. */
+      wrongRows: (websiteId: string) => findWrongRows(urls.CLICKHOUSE_URL, websiteId),
       /** One statement, around the proxy. Gives its rows. */
       postgres: (statement: string) => runPostgres(urls.DATABASE_URL, statement),
       stop,

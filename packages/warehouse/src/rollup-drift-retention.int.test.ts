@@ -9,24 +9,23 @@ test('what a retention of one day takes from a rollup before its events is no dr
   const site = createTestSite(warehouse);
   const now = Date.now();
   const midnight = Math.floor(now / dayMs) * dayMs;
-  // The day of the first one has expired as a whole, and so has its visit's hour; the event itself has not.
-  const times = [midnight - minuteMs, now - 5 * minuteMs, now];
+  const times = [midnight - dayMs - minuteMs, now - 5 * minuteMs, now];
   await site.insert(times.map((t) => ({ t, visit: String(t), session: String(t) })));
   await warehouse.setRetention(1);
-  const daysLeft = async () => {
-    await client.command({ query: 'OPTIMIZE TABLE path_day FINAL' });
+  const isOldGone = async () => {
+    await client.command({ query: 'OPTIMIZE TABLE site_15m FINAL' });
     const answer = await client.query({
-      query: `SELECT count() AS n FROM path_day WHERE day < toDate(fromUnixTimestamp64Milli(${midnight}), 'UTC')`,
+      query: `SELECT min(bucket) >= fromUnixTimestamp64Milli(${midnight - dayMs}, 'UTC') AS gone FROM site_15m`,
       format: 'JSONEachRow',
     });
-    return Number((await answer.json<{ n: string }>())[0]?.n);
+    return (await answer.json<{ gone: number }>())[0]?.gone;
   };
-  await expect.poll(daysLeft, { timeout: 30_000 }).toBe(0);
+  await expect.poll(isOldGone, { timeout: 30_000 }).toBe(1);
   expect(await warehouse.findRollupDrift(new Date(now), {})).toEqual([]);
 
   await client.command({
-    query: `DELETE FROM visits WHERE website_id = '${site.websiteId}'`,
+    query: `DELETE FROM site_visits WHERE website_id = '${site.websiteId}'`,
     clickhouse_settings: { lightweight_deletes_sync: '2' },
   });
-  expect(await warehouse.findRollupDrift(new Date(now), {})).toMatchObject([{ table: 'visits', inRollup: 0 }]);
+  expect(await warehouse.findRollupDrift(new Date(now), {})).toMatchObject([{ table: 'site_visits', inRollup: 0 }]);
 });

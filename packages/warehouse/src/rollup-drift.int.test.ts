@@ -17,17 +17,17 @@ test('rollups that were filled by the views agree with their events; one that co
 
   for (const [table, columns, values] of [
     ['site_15m', 'website_id, bucket, pageviews, custom_events', `'2026-06-10 10:00:00', 2, 0`],
-    ['path_day', 'website_id, day, url_path, pageviews', `'2026-06-09', '/', -1`],
+    ['site_texts', 'website_id, month, kind, text, events', `'2026-06-01', 'path', '/10:00', -1`],
   ])
     await client.command({ query: `INSERT INTO ${table} (${columns}) VALUES ('${site.websiteId}', ${values})` });
   await client.command({
-    query: `DELETE FROM visits WHERE website_id = '${site.websiteId}' AND start_hour = '2026-06-10 10:00:00'`,
+    query: `DELETE FROM site_visits WHERE website_id = '${site.websiteId}' AND start_hour = '2026-06-10 10:00:00'`,
     clickhouse_settings: { lightweight_deletes_sync: '2' },
   });
   const { websiteId } = site;
   expect(await warehouse.findRollupDrift(now, {})).toEqual([
-    { websiteId, table: 'site_15m', inEvents: 5, inRollup: 7 },
-    { websiteId, table: 'path_day', inEvents: 4, inRollup: 3 },
-    { websiteId, table: 'visits', inEvents: 4, inRollup: 2 },
+    { websiteId, table: 'site_15m', inEvents: 7, inRollup: 9 },
+    { websiteId, table: 'site_texts', inEvents: 8, inRollup: 7 },
+    { websiteId, table: 'site_visits', inEvents: 6, inRollup: 4 },
   ]);
 });

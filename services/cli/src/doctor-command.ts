@@ -16,7 +16,7 @@ const checkMaxMs = 30_000;
 
 export type DoctorDeps = {
   databaseUrl: string;
-  warehouse: Pick<Warehouse, 'readState' | 'findRollupDrift'>;
+  warehouse: Pick<Warehouse, 'readState' | 'findRollupDrift' | 'drawActiveWebsites'>;
   redis: Redis;
   /** Why it could not be connected to. */
   whyRedisIsAway: () => Error | undefined;

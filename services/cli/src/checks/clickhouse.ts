@@ -26,9 +26,14 @@ export function judgeClickHouse({ version, missingMigrations, syncsInserts }: Cl
 }
 
 /** Whether what fast answers are made of agrees with the events, for some websites. */
-export async function checkRollups(warehouse: Pick<Warehouse, 'findRollupDrift'>, now: Date): Promise<Finding> {
+export async function checkRollups(
+  warehouse: Pick<Warehouse, 'findRollupDrift' | 'drawActiveWebsites'>,
+  now: Date,
+): Promise<Finding> {
   try {
-    const drifts = await warehouse.findRollupDrift(now, websitesInSample);
+    const websiteIds = await warehouse.drawActiveWebsites(now, websitesInSample);
+    const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - 1));
+    const drifts = websiteIds.length === 0 ? [] : await warehouse.findRollupDrift(now, { websiteIds, from });
     if (drifts.length === 0)
       return ok(
         `agree with their events (up to ${websitesInSample} websites, two days or what retention leaves of them)`,

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { at, createTestSite } from './test-site.ts';
+import { createTestWarehouse } from './test-warehouse.ts';
+
+const { warehouse, client } = await createTestWarehouse();
+
+async function select(query: string): Promise<unknown[]> {
+  const result = await client.query({ query, format: 'JSONCompactEachRow' });
+  return result.json();
+}
+
+test('a visit of several blocks is one row: its true first moment, its identified session, its quarters, whether its events differ', async () => {
+  const site = createTestSite(warehouse);
+  const chrome = { session: 'm', browser: 'Chrome' };
+  await site.insert([{ ...chrome, t: '10:00', visit: 'v', session: 'anonymous', referrerDomain: 'b.example' }]);
+  await site.insert([
+    { ...chrome, t: '09:50', visit: 'v', session: 'jane', distinctId: 'jane', urlPath: '/early', utmSource: 'x' },
+    { ...chrome, t: '10:16', visit: 'v', eventType: 5, lcp: 1 },
+  ]);
+  await site.insert([{ ...chrome, t: '10:00', visit: 'mixed', session: 'm' }]);
+  await site.insert([{ t: '10:31', visit: 'mixed', session: 'm', browser: 'Firefox', eventType: 2, eventName: 'x' }]);
+  const rows = await select(`
+    SELECT toString(first_at), toString(last_at), tupleElement(entry, 'path'), tupleElement(exit, 'path'), pageviews, toString(quarters),
+      tupleElement(source, 'utm_source'), referrers.1, bitShiftRight(visitor_key, 63) AS is_identified, visitor_key != visitor_key_min,
+      attributes_min != attributes_max AS is_mixed
+    FROM site_visits FINAL WHERE website_id = '${site.websiteId}' ORDER BY is_mixed`);
+  const day = '2026-06-10 ';
+  const first = [`${day}09:50:00.000`, `${day}10:00:00.000`, '/early', '/', 2, String(2 ** 3 + 2 ** 4), 'x'];
+  const second = [`${day}10:00:00.000`, `${day}10:31:00.000`, '/', '/', 1, String(2 ** 4 + 2 ** 6), ''];
+  expect(rows).toEqual([
+    [...first, ['b.example'], 1, 1, 0],
+    [...second, [], 0, 0, 1],
+  ]);
+});
+
+test('a visit with an event an hour before the hour of its start, or 14 3/4 hours behind, is a stray one', async () => {
+  const site = createTestSite(warehouse);
+  const hourMs = 3_600_000;
+  for (const [visit, offsetMs] of Object.entries({
+    'the first moment': -hourMs,
+    'just before': -hourMs - 1,
+    'the last moment': 14.75 * hourMs - 1,
+    'just behind': 14.75 * hourMs,
+  })) {
+    await site.insert([{ t: '10:00', visit, session: visit }]);
+    await site.insert([{ t: at('10:00') + offsetMs, visit, session: visit }]);
+  }
+  const rows = await select(`
+    SELECT toUnixTimestamp64Milli(if(first_at < start_hour, first_at, last_at)) - toUnixTimestamp(start_hour) * 1000 AS ms,
+      bitTest(quarters, 63), visit_id IN (SELECT visit_id FROM stray_visits)
+    FROM site_visits FINAL WHERE website_id = '${site.websiteId}' ORDER BY ms`);
+  expect(rows).toEqual([
+    [-hourMs - 1, 1, 1],
+    [-hourMs, 0, 0],
+    [14.75 * hourMs - 1, 0, 0],
+    [14.75 * hourMs, 1, 1],
+  ]);
+});
+
+test('a text counts per month (UTC) with the events of type 1 and 2 that carry it, as a path, as a title and as a name', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert([
+    { t: '2026-05-31T23:59:59.999Z', urlPath: '/a', pageTitle: 'A' },
+    { t: '2026-06-01T00:00:00Z', urlPath: '/a' },
+    { t: '10:00', urlPath: '/a', pageTitle: '/a', eventType: 2, eventName: '/a' },
+    { t: '10:00', urlPath: '/a', eventType: 5, lcp: 1 },
+    { t: '10:00', urlPath: '' },
+  ]);
+  const rows = await select(`
+    SELECT toString(month), kind, text, events FROM site_texts FINAL WHERE website_id = '${site.websiteId}' ORDER BY ALL`);
+  expect(rows).toEqual([
+    ['2026-05-01', 'path', '/a', 1],
+    ['2026-05-01', 'title', 'A', 1],
+    ['2026-06-01', 'path', '/a', 2],
+    ['2026-06-01', 'title', '/a', 1],
+    ['2026-06-01', 'event', '/a', 1],
+  ]);
+});
