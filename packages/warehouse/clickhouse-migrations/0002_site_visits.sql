@@ -124,5 +124,5 @@ DROP TABLE IF EXISTS path_day {{on_cluster}};
 ALTER TABLE events {{on_cluster}} DROP PROJECTION IF EXISTS by_path;
 ALTER TABLE events {{on_cluster}} MODIFY COLUMN url_path String CODEC(LZ4), MODIFY COLUMN page_title String CODEC(LZ4);
 ALTER TABLE events {{on_cluster}} ADD PROJECTION IF NOT EXISTS by_url_path
-  (SELECT website_id, event_type, url_path, created_at, visit_id, visitor_key ORDER BY website_id, event_type, url_path, created_at);
+  (SELECT website_id, event_type, url_path, created_at, visit_id, visitor_key, event_name ORDER BY website_id, event_type, url_path, created_at);
 ALTER TABLE events {{on_cluster}} MATERIALIZE PROJECTION by_url_path;

@@ -99,7 +99,9 @@ export function rowsOfSingleEvents(
 ): string {
   const { value } = dimensions[type];
   const country = isPlace(type) ? 'events.country' : "''";
-  const scope = `${visitScope(question, bind)} AND ${eventCondition(question, bind)} AND ${value} != '' AND ${among}`;
+  // Only custom events have a name, and they lie together in the projection.
+  const named = type === 'event' ? ' AND event_type = 2' : '';
+  const scope = `${visitScope(question, bind)}${named} AND ${eventCondition(question, bind)} AND ${value} != '' AND ${among}`;
   if (oneVisitorPerVisit)
     return `SELECT ${value} AS x, ${country} AS x_country, ${VISITOR_OF_ROW} AS visitor, 1 AS value_events FROM events WHERE ${scope}`;
   return `
