@@ -127,10 +127,17 @@ export function randomData(chance: Chance, site: ReturnType<typeof createTestSit
 type RandomVisit = ReturnType<typeof randomVisit>;
 
 function randomVisit(chance: Chance, name: string, startMs: number, endMs: number) {
-  const lengthMs = chance.pick([
-    ...[0, 0, chance.whole(60_000), chance.whole(hourMs / 2), chance.whole(hourMs / 2), chance.whole(3 * hourMs)],
-    ...[hourMs + chance.whole(20 * hourMs), 15 * hourMs + chance.whole(6 * hourMs)],
-  ]);
+  const isLong = endMs - startMs > dayMs && chance.often(0.4);
+  const lengthMs = isLong
+    ? hourMs + chance.whole(24 * hourMs)
+    : chance.pick([
+        0,
+        0,
+        chance.whole(60_000),
+        chance.whole(hourMs / 2),
+        chance.whole(hourMs / 2),
+        chance.whole(2 * hourMs),
+      ]);
   const anyMs = startMs + chance.whole(endMs - startMs);
   const border = chance.pick([quarterMs, hourMs, dayMs]);
   const nearMs = Math.round(anyMs / border) * border + chance.pick([-lengthMs, -1, 0, -chance.whole(lengthMs + 1)]);
@@ -244,18 +251,22 @@ function randomSelection(chance: Chance, counts: readonly number[]): Selection {
 }
 
 /**
- * Bounds at the very millisecond of an event or one beside it, on the borders of quarters, hours and days (an end also one
+ * Bounds at the very millisecond of an event, often the first or last of its visit, or one beside it, on the borders of quarters, hours and days (an end also one
  * millisecond before), anywhere, or years away.
  */
 function randomRange(chance: Chance, { rows, startMs, endMs }: RandomData): DateRange {
-  const eventMs = () => chance.pick(rows).createdAtMs + chance.pick([-1, 0, 0, 1]);
+  const eventMs = () => {
+    const { createdAtMs, visitId } = chance.pick(rows);
+    const ofVisit = rows.filter((row) => row.visitId === visitId).map((row) => row.createdAtMs);
+    return chance.pick([createdAtMs, Math.min(...ofVisit), Math.max(...ofVisit)]) + chance.pick([-1, 0, 0, 1]);
+  };
   const anyMs = () => startMs + chance.whole(endMs - startMs);
   const fullMs = () => {
     const unitMs = chance.pick([quarterMs, hourMs, hourMs, dayMs]);
     const shiftMs = chance.pick([0, 0, kathmanduMs]);
     return Math.round((anyMs() + shiftMs) / unitMs) * unitMs - shiftMs;
   };
-  const farMs = (sign: 1 | -1) => anyMs() + sign * chance.pick([1, 30, 700]) * dayMs;
+  const farMs = (sign: 1 | -1) => anyMs() + sign * chance.pick([1, 30, 700, 20_000]) * dayMs;
   const boundMs = (outwards: 1 | -1) => {
     const ms = chance.pick([eventMs, eventMs, anyMs, fullMs, fullMs, () => farMs(outwards)])();
     return outwards === 1 && ms % quarterMs === 0 && chance.often(0.5) ? ms - 1 : ms;
@@ -295,7 +306,7 @@ export function randomQuestion(chance: Chance, data: RandomData): Question {
 export function randomBuckets(chance: Chance, { range }: Question): number[] {
   const [startMs, endMs] = [range.startAt.getTime(), range.endAt.getTime()];
   const units = [quarterMs, hourMs, dayMs].filter((unitMs) => (endMs - startMs) / unitMs < 3_000);
-  if (chance.often(0.7)) {
+  if (units.length > 0 && chance.often(0.7)) {
     const unitMs = chance.pick(units);
     const shiftMs = chance.pick([0, kathmanduMs]);
     const starts = [Math.floor((startMs + shiftMs) / unitMs) * unitMs - shiftMs];

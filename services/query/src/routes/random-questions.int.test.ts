@@ -22,7 +22,7 @@ import { createStatisticsApi } from '../statistics-fixtures.ts';
 /** REFERENCE_SEED repeats a run that failed. */
 const seed = Number(process.env.REFERENCE_SEED ?? Date.now() % 1_000_000);
 
-const QUESTIONS_PER_SITE = 7;
+const QUESTIONS_PER_SITE = 5;
 const AT_ONCE = 4;
 const bucketsMax = 10_000;
 const unitMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000, month: 28 * 86_400_000, year: 365 * 86_400_000 };
@@ -94,7 +94,7 @@ test(`random query strings have the reference's answers (seed ${seed})`, async (
 
 /** Asks all routes about one random question. */
 async function check({ data, zone, clock, chance }: Asked): Promise<void> {
-  const { params: bounds, range } = randomBounds(chance, randomQuestion(chance, data).range, clock);
+  const { params: bounds, range } = randomBounds(chance, withinYears(randomQuestion(chance, data).range, data), clock);
   const selection = randomSelection(chance, data);
   const compare = chance.pick([undefined, 'prev', 'yoy'] as const);
   const question: Question = { ...selection, range };
@@ -164,6 +164,14 @@ function expectedSeries(rows: RandomData['rows'], question: Question, unit: Unit
     sessions: points(visits),
     startDate: question.range.startAt.toISOString(),
     endDate: question.range.endAt.toISOString(),
+  };
+}
+
+/** As a clock that is read minute by minute can tell it within the test's time. */
+function withinYears({ startAt, endAt }: DateRange, { startMs, endMs }: RandomData): DateRange {
+  return {
+    startAt: new Date(Math.max(startAt.getTime(), startMs - 1.1 * unitMs.year)),
+    endAt: new Date(Math.min(endAt.getTime(), endMs + 0.3 * unitMs.year)),
   };
 }
 
