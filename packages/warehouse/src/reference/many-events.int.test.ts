@@ -22,16 +22,17 @@ const endMs = at('2026-07-01T04:00:00Z');
 
 const chance = createChance(seed);
 
-/** Hundreds of paths and titles, a few of them with most events; some have many events of one visitor, others few of many. */
+/**
+ * Hundreds of paths and titles. Those with most events have them of one visitor each, and more of these there are than a
+ * ranking looks at first; those with most visitors have few events.
+ */
 function manyRows(site: ReturnType<typeof createTestSite>, identifies: boolean): EventRow[] {
   const visits = Array.from({ length: VISITS }, (_, i) => {
     const firstMs = startMs + chance.whole(endMs - startMs - 2 * quarterMs);
-    const favourite = chance.often(0.1) ? `/only${i}` : undefined;
-    return { name: `v${i}`, firstMs, session: `s${chance.whole(150)}`, person: `p${i}`, favourite };
+    return { name: `v${i}`, firstMs, session: `s${chance.whole(150)}`, person: `p${i}`, only: i < 90 ? i : undefined };
   });
   return Array.from({ length: EVENTS }, () => {
-    // The later in the list, the fewer events a visit has.
-    const visit = visits[chance.whole(1 + chance.whole(VISITS))] ?? chance.pick(visits);
+    const visit = chance.pick(chance.often(0.6) ? visits.slice(0, 90) : visits.slice(90));
     const anyMs = visit.firstMs + chance.whole(2 * quarterMs);
     const isPerson = identifies && chance.often(0.05);
     const eventType = chance.pick([1, 1, 1, 2] as const);
@@ -42,8 +43,8 @@ function manyRows(site: ReturnType<typeof createTestSite>, identifies: boolean):
       distinctId: isPerson ? visit.person : '',
       eventType,
       eventName: eventType === 2 ? `event ${chance.whole(30)}` : '',
-      urlPath: visit.favourite ?? `/p${chance.whole(1 + chance.whole(400))}`,
-      pageTitle: chance.often(0.1) ? '' : `Page ${chance.whole(1 + chance.whole(300))}`,
+      urlPath: visit.only === undefined ? `/p${chance.whole(60 + chance.whole(200))}` : `/only${visit.only}`,
+      pageTitle: chance.often(0.1) ? '' : `Page ${visit.only === undefined ? chance.whole(150) : `only ${visit.only}`}`,
       browser: chance.pick(['Chrome', 'Firefox']),
     });
   });
@@ -65,6 +66,8 @@ function randomRange(): DateRange {
     [Math.round(anyMs() / quarterMs) * quarterMs, endMs],
     [startMs, Math.round(anyMs() / quarterMs) * quarterMs - chance.pick([0, 1])],
     [startMs + chance.whole(quarterMs), endMs - chance.whole(quarterMs)],
+    [startMs, endMs - chance.whole((endMs - startMs) / 2)],
+    [startMs, endMs - chance.whole((endMs - startMs) / 2)],
     [anyMs(), endMs],
   ] as const);
   return { startAt: new Date(Math.min(startAt, endAt)), endAt: new Date(Math.max(startAt, endAt)) };
