@@ -71,9 +71,10 @@ export function containsText(column: string, text: string, bind: Bind): string {
   return `positionCaseInsensitiveUTF8(${column}, ${bind(text, 'String')}) > 0`;
 }
 
-/** RE2. ClickHouse compiles a constant expression before it reads a row, so an invalid one fails on an empty table too. */
+/** RE2. The second half is a constant, which is computed before any row is read: so an invalid expression fails where there are none, too. */
 function matchesExpression(column: string, expression: string, bind: Bind): string {
-  return `match(${column}, ${bind(`(?i)${expression}`, 'String')})`;
+  const pattern = bind(`(?i)${expression}`, 'String');
+  return `(match(${column}, ${pattern}) AND match('', ${pattern}) IN (0, 1))`;
 }
 
 function equalsExactly(column: string, values: readonly string[], bind: Bind): string {

@@ -46,15 +46,15 @@ export async function migrate(address: ClickHouseAddress, cluster?: string): Pro
   }
 }
 
-/** Whether a migration has been applied as a whole; false also where ClickHouse has never been migrated. */
-export async function isApplied(client: ClickHouseClient, name: string): Promise<boolean> {
+/** Whether a migration has been applied as a whole. */
+export async function isApplied(client: ClickHouseClient, name: string, abort_signal: AbortSignal): Promise<boolean> {
   const answer = await client.query({
-    query: `SELECT count() > 0 AS applied FROM merge(currentDatabase(), '^schema_migrations$') WHERE name = {name:String}`,
+    query: 'SELECT name FROM schema_migrations WHERE name = {name:String} LIMIT 1',
     query_params: { name },
     format: 'JSONEachRow',
+    abort_signal,
   });
-  const [row] = await answer.json<{ applied: boolean }>();
-  return Boolean(row?.applied);
+  return (await answer.json()).length > 0;
 }
 
 /** Names of the migrations that the code brings, in the order in which they are applied. */

@@ -24,6 +24,7 @@ import type { ReadFrom } from './visit-rows.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 const sourcePauseMs = 5_000;
+const sourceMaxMs = 2_000;
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
 
@@ -54,16 +55,16 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
     untilInsertsEnd: () => untilInsertsEnd(client),
     findRecentSessions: (websiteId: string, since: Date) => findRecentSessions(client, websiteId, since),
-    getStats: async (question: Question) => getStats(run, question, await source()),
+    getStats: async (question: Question) => getStats(run, question, await source(question.signal)),
     getPageviewSeries: async (question: Question, bucketStarts: readonly number[]) =>
-      getPageviewSeries(run, question, bucketStarts, await source()),
+      getPageviewSeries(run, question, bucketStarts, await source(question.signal)),
     getActiveVisitors: (context: ActiveVisitorsContext, since: Date) => getActiveVisitors(run, context, since),
     listEvents: async (question: Question, page: LogPage, options: LogOptions = {}) =>
-      listEvents(run, question, page, options, await source()),
+      listEvents(run, question, page, options, await source(question.signal)),
     getMetrics: async (question: Question, options: MetricOptions) =>
-      getMetrics(run, question, options, await source()),
+      getMetrics(run, question, options, await source(question.signal)),
     getExpandedMetrics: async (question: Question, options: MetricOptions) =>
-      getExpandedMetrics(run, question, options, await source()),
+      getExpandedMetrics(run, question, options, await source(question.signal)),
     purgeWebsite: (websiteId: string) => purgeWebsite(client, websiteId),
     purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
     /** What server it is and whether its schema is this version's. */
@@ -81,16 +82,20 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
   };
 }
 
-/** From what answers are computed: events until the rollups are filled, which is looked for again every few seconds. */
-function createSource(client: ClickHouseClient, readFrom: ReadFrom | undefined): () => Promise<ReadFrom> {
+/**
+ * From what answers are computed: events until the rollups are filled, which is looked for again every few seconds. A server that does not
+ * answer holds the question up for a moment only; it tells what is wrong by itself.
+ */
+function createSource(client: ClickHouseClient, readFrom: ReadFrom | undefined) {
   let known: ReadFrom | undefined = readFrom;
   let askedAtMs = Number.NEGATIVE_INFINITY;
-  return async () => {
+  return async (signal: AbortSignal | undefined): Promise<ReadFrom> => {
     if (known) return known;
     if (performance.now() - askedAtMs < sourcePauseMs) return 'events';
     askedAtMs = performance.now();
-    const filled = await isApplied(client, siteVisitsMigration).catch(() => false); // the question itself tells what is wrong
-    if (filled) known = 'rollups';
+    const inTime = AbortSignal.timeout(sourceMaxMs);
+    const isFilled = isApplied(client, siteVisitsMigration, signal ? AbortSignal.any([signal, inTime]) : inTime);
+    if (await isFilled.catch(() => false)) known = 'rollups';
     return known ?? 'events';
   };
 }
