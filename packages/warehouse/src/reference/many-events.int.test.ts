@@ -101,7 +101,7 @@ test(`of hundreds of values the first few are the reference's, whatever is looke
         referenceMetrics(rows, question, ranking),
       );
     }
-}, 300_000);
+}, 600_000);
 
 test(`a page of the log is the reference's however far from the newest event it is (seed ${seed})`, async () => {
   for (const { websiteId, rows } of sites)
@@ -129,4 +129,4 @@ test(`a page of the log is the reference's however far from the newest event it 
       const from = page.offset + page.limit;
       expect(behind.value.rows, JSON.stringify({ seed, question, page })).toEqual(seen.slice(from, from + 7));
     }
-}, 300_000);
+}, 600_000);

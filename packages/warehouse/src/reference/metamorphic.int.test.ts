@@ -88,7 +88,7 @@ test('a series adds up to the total, and no number is out of its bounds', async 
     );
     expect((await stats({ ...question, excludeBounce: true })).bounces, told(question)).toBe(0);
   });
-}, 300_000);
+}, 600_000);
 
 test('a range that is cut in two has the same pageviews and events', async () => {
   await forQuestions(async ({ chance, rows, question: asked }) => {
@@ -99,7 +99,7 @@ test('a range that is cut in two has the same pageviews and events', async () =>
     const logs = await Promise.all(parts.map(log));
     expect(logs.reverse().flat(), told(question)).toEqual(await log(question));
   });
-}, 300_000);
+}, 600_000);
 
 test('time around the visits changes nothing, be it hours or years', async () => {
   await forQuestions(async ({ question: asked, rows }) => {
@@ -109,7 +109,7 @@ test('time around the visits changes nothing, be it hours or years', async () =>
     const question = { ...asked, range: events };
     expect(await answers({ ...question, range: years }), told(question)).toEqual(await answers(question));
   });
-}, 300_000);
+}, 600_000);
 
 test('in which order and in how many blocks events came changes nothing', async () => {
   const twins = new Map(sites.map((site) => [site.websiteId, randomUUID()]));
@@ -121,7 +121,7 @@ test('in which order and in how many blocks events came changes nothing', async 
     const websiteId = twins.get(question.websiteId) ?? question.websiteId;
     expect(await answers({ ...question, websiteId }), told(question)).toEqual(await answers(question));
   });
-}, 300_000);
+}, 600_000);
 
 test('the order of filters and of their values changes nothing; any of them is at least all of them', async () => {
   await forQuestions(async ({ question }) => {
@@ -140,7 +140,7 @@ test('the order of filters and of their values changes nothing; any of them is a
       told(question),
     ).toEqual([]);
   });
-}, 300_000);
+}, 600_000);
 
 test('what fits a comparison and what fits its denial are together everything', async () => {
   const denials = { eq: 'neq', c: 'dnc', re: 'nre', s: 'ns', neq: 'eq', dnc: 'c', nre: 're', ns: 's' } as const;
@@ -155,4 +155,4 @@ test('what fits a comparison and what fits its denial are together everything', 
       (await log(question)).sort(),
     );
   });
-}, 300_000);
+}, 600_000);

@@ -98,6 +98,7 @@ const draw = (chance: Chance, from: Record<string, readonly string[]>): Partial<
 /** Where a visitor came from, as referrer, UTM values and click ids tell. */
 export const randomSource = (chance: Chance): Partial<EventRow> => ({
   ...draw(chance, sourcePools),
+  ...(chance.often(0.4) && { utmSource: '', utmMedium: '' }),
   ...(chance.often(0.4) && { [chance.pick(clickIds)]: 'x' }),
 });
 

@@ -51,7 +51,7 @@ test(`random questions over random events have the reference's answers (seed ${s
     await compare(next);
     if (next.chance.often(0.5)) await compareLog(next);
   });
-}, 300_000);
+}, 600_000);
 
 test(`a visit that a range cuts counts with its events inside, however far from its start they are (seed ${seed})`, async () => {
   await forEach(sites, async ({ websiteId, rows }) => {
@@ -81,7 +81,7 @@ test(`a visit that a range cuts counts with its events inside, however far from 
       }
     }
   });
-}, 300_000);
+}, 600_000);
 
 test(`visitors of every source have the reference's channel (seed ${seed})`, async () => {
   const site = createTestSite(warehouse);

@@ -274,4 +274,4 @@ test('every zone that there is has its own labels and the numbers of its hours, 
   // A zone costs ClickHouse some 5 MB for good; all of them would be 2 GB.
   expect(Number(await memory()) - before).toBeLessThan(500e6);
   await between.close();
-}, 180_000);
+}, 300_000);
