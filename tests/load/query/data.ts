@@ -7,8 +7,7 @@ import type { Engine } from './engine.ts';
 export const days = 90;
 const dayMs = 86_400_000;
 /** A fixed day, so that the same seed makes the same rows. */
-export const endMs = Date.UTC(2026, 9, 1);
-const startMs = endMs - days * dayMs;
+export const startMs = Date.UTC(2026, 6, 3);
 
 /** Of all events. The others share the rest, a few much of it and most of them little. */
 const bigShare = 0.8;
@@ -30,10 +29,11 @@ export type LoadData = { events: number; bigWebsite: string; smallWebsite: strin
 export const aloneDatabase = 'alone';
 
 /**
- * Fills the warehouse with `events` events and a copy of them in the plain shape, unless an earlier run has. Tells its progress. The rows
- * follow from their number and `seed` alone.
+ * Fills the warehouse with the events of the first `daysMade` days of `all` events, and a copy of them in the plain shape, unless an earlier run
+ * has. Tells its progress. The rows follow from their number, `all` and `seed` alone.
  */
-export async function makeData(engine: Engine, events: number, seed: number): Promise<LoadData> {
+export async function makeData(engine: Engine, all: number, seed: number, daysMade: number): Promise<LoadData> {
+  const events = Math.floor((all * daysMade) / days / groupEvents) * groupEvents;
   const warehouse = createWarehouse(engine.url);
   await warehouse.migrate();
   await warehouse.close();
@@ -47,7 +47,7 @@ export async function makeData(engine: Engine, events: number, seed: number): Pr
   const startedAt = performance.now();
   for (let from = begin; from < events; from += blockEvents) {
     const count = Math.min(blockEvents, events - from);
-    await engine.command(insertBlock(from, count, events, seed), {
+    await engine.command(insertBlock(from, count, all, seed), {
       insert_deduplication_token: `load-${seed}-${from}`,
     });
     tell(from + count - begin, events - begin, startedAt);
@@ -112,8 +112,8 @@ const share = (of: string, name: string, seed: number): string => `(${hash(of, n
 const uuidV7 = (ms: string, chance: string): string =>
   `reinterpretAsUUID(bitOr(bitShiftLeft(toUInt128(bitOr(bitShiftRight(${chance}, 2), 9223372036854775808)), 64), toUInt128(bitOr(bitShiftLeft(toUInt64(${ms}), 16), bitOr(28672, bitAnd(${chance}, 4095))))))`;
 
-function insertBlock(from: number, count: number, events: number, seed: number): string {
-  const visits = (events / groupEvents) * visitLengths.length;
+function insertBlock(from: number, count: number, all: number, seed: number): string {
+  const visits = (all / groupEvents) * visitLengths.length;
   const visitOf = visitLengths.flatMap((length, visit) => Array.from({ length }, () => visit));
   const stepOf = visitLengths.flatMap((length) => Array.from({ length }, (_, step) => step));
   const pick = (values: readonly string[], of: string, name: string) =>

@@ -1,18 +1,20 @@
 // Asks what dashboards ask, of much data, beside the plain shape and the scan limit: `npm run load:query -- [--events 10000000]
-// [--rounds 5] [--data DIR] [--seed 1] [--only stats,path]`. The data are made once and kept in DIR.
+// [--days 90]
+// [--rounds 5] [--data DIR] [--seed 1] [--only stats,path]`. The data are made once and kept in DIR; with fewer days only the first ones are made.
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Question } from '@meridian/warehouse/question';
 import type { RunQuery } from '@meridian/warehouse/run-query';
 import { machineLine } from '../hardware.ts';
-import { aloneDatabase, days, endMs, makeData } from './data.ts';
+import { aloneDatabase, days, makeData, startMs } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
-import { type BenchQuestion, questions } from './questions.ts';
+import { type BenchQuestion, lately, questions } from './questions.ts';
 
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '10000000' },
+    days: { type: 'string', default: String(days) },
     rounds: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
     data: { type: 'string' },
@@ -20,12 +22,14 @@ const { values } = parseArgs({
   },
 });
 const events = Number(values.events);
+const daysMade = Number(values.days);
+const endMs = startMs + daysMade * 86_400_000;
 const rounds = Number(values.rounds);
 const dataDir = resolve(values.data ?? join(tmpdir(), `meridian-load-query-${events}-${values.seed}`));
 const startedAt = performance.now();
 const engine = await startEngine(dataDir);
 try {
-  const data = await makeData(engine, events, Number(values.seed));
+  const data = await makeData(engine, events, Number(values.seed), daysMade);
   const madeSeconds = Math.round((performance.now() - startedAt) / 1_000);
   const asked = questions.filter(({ name }) => values.only.split(',').some((part) => name.includes(part)));
   const sites = [
@@ -57,7 +61,7 @@ try {
   ]);
   const version = (await engine.command('SELECT version() FORMAT TSVRaw')).trim();
   console.log(
-    `\n${machineLine()}, ClickHouse ${version}; ${events.toLocaleString('en-US')} events over ${days} days, the small website has ` +
+    `\n${machineLine()}, ClickHouse ${version}; ${data.events.toLocaleString('en-US')} events, the first ${daysMade} days of ${events.toLocaleString('en-US')} in ${days}; the small website has ` +
       `${data.smallEvents.toLocaleString('en-US')}; data ready after ${madeSeconds} s, all after ${Math.round((performance.now() - startedAt) / 1_000)} s; ${rounds} interleaved rounds; ms`,
   );
 } finally {
@@ -74,7 +78,13 @@ async function measure(bench: BenchQuestion, websiteId: string, run: RunQuery, s
     route: 'bench',
   };
   const scope = `website_id = '${websiteId}' AND created_at BETWEEN '${sqlTime(question.range.startAt)}' AND '${sqlTime(question.range.endAt)}' AND event_type IN (1, 2)`;
-  const plain = site === 'small, alone' ? undefined : bench.plain?.replaceAll('{scope}', scope);
+  const plain =
+    site === 'small, alone'
+      ? undefined
+      : bench.plain
+          ?.replaceAll('{scope}', scope)
+          .replaceAll('{site}', `website_id = '${websiteId}'`)
+          .replaceAll('{lately}', sqlTime(lately(question)));
   const scan = `SELECT sum(${bench.column}) FROM events WHERE ${scope}`;
   const costs: Record<'own' | 'plain' | 'scan', Cost[]> = { own: [], plain: [], scan: [] };
   for (let round = 0; round <= rounds; round++) {
