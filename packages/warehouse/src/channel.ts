@@ -94,17 +94,18 @@ const sources = {
   ],
 } as const;
 
-/** The texts by which a channel is known. */
-type SourceColumn = 'referrer_domain' | 'hostname' | 'utm_source' | 'utm_medium';
+/** The texts by which a channel is known, in the order of `SOURCE_OF_EVENT`. */
+const sourceColumns = ['referrer_domain', 'hostname', 'utm_source', 'utm_medium'] as const;
+type SourceColumn = (typeof sourceColumns)[number];
 
-/** SQL: the channel of one event. Meta adds fbclid to every outgoing link: it says nothing about payment. */
-export const CHANNEL_OF_EVENT = channelOf(
-  (column) => column,
-  `(gclid != '' OR msclkid != '' OR ttclid != '' OR li_fat_id != '' OR twclid != '')`,
-);
+/** SQL: what `channelOf` needs of an event. Meta adds fbclid to every outgoing link: it says nothing about payment. */
+export const SOURCE_OF_EVENT = `tuple(${sourceColumns.map((column) => `toString(${column})`).join(', ')},
+  toUInt8(gclid != '' OR msclkid != '' OR ttclid != '' OR li_fat_id != '' OR twclid != ''))`;
 
-/** SQL: the channel, where `column` gives the texts and `clicked` is whether there is the click id of an advertisement. */
-export function channelOf(column: (name: SourceColumn) => string, clicked: string): string {
+/** SQL: the channel of a SOURCE_OF_EVENT. Of few distinct texts, so that the many expressions are matched with each text once. */
+export function channelOf(source: string): string {
+  const column = (name: SourceColumn) => `toLowCardinality(${source}.${sourceColumns.indexOf(name) + 1})`;
+  const clicked = `${source}.5 = 1`;
   const lowered = (name: SourceColumn) => `lower(${column(name)})`;
   const mediumHas = (word: string) => `position(${lowered('utm_medium')}, '${word}') > 0`;
   const isFrom = (kind: keyof typeof sources) => {

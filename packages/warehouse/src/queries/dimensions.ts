@@ -1,4 +1,4 @@
-import { CHANNEL_OF_EVENT, channelOf } from '../channel.ts';
+import { channelOf, SOURCE_OF_EVENT } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
 
 /** What events can be broken down by; docs/semantics.md "Breakdowns". */
@@ -32,7 +32,7 @@ export type MetricType =
 /**
  * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its events).
  * `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that the visit's events carry.
- * `isAttribute`: a row tells it only for visits whose events agree.
+ * `isAttribute`: a row tells it only for visits whose events agree. `toValue`: what makes the value of it, once for all.
  */
 export type Dimension = {
   of: 'event' | 'visit';
@@ -40,6 +40,7 @@ export type Dimension = {
   ofRow?: string;
   ofRowIsArray?: true;
   isAttribute?: true;
+  toValue?: (x: string) => string;
 };
 
 const ofEvent = (value: string): Dimension => ({ of: 'event', value });
@@ -55,12 +56,6 @@ const foreignReferrer: Dimension = {
   ofRowIsArray: true,
 };
 
-/** Of few distinct texts, so that the many expressions of a channel are matched with each text once. */
-const channelOfRow = channelOf(
-  (column) => `toLowCardinality(${field('source', column)})`,
-  `${field('source', 'has_click_id')} = 1`,
-);
-
 export const dimensions: Record<MetricType, Dimension> = {
   path: ofEvent('url_path'),
   entry: {
@@ -74,7 +69,12 @@ export const dimensions: Record<MetricType, Dimension> = {
   hostname: ofEvent('hostname'),
   referrer: foreignReferrer,
   domain: foreignReferrer,
-  channel: { of: 'visit', value: `argMin(${CHANNEL_OF_EVENT}, ${EVENT_ORDER})`, ofRow: channelOfRow },
+  channel: {
+    of: 'visit',
+    value: `argMin(${SOURCE_OF_EVENT}, ${EVENT_ORDER})`,
+    ofRow: `tuple(${['referrer_domain', 'hostname', 'utm_source', 'utm_medium', 'has_click_id'].map((name) => field('source', name)).join(', ')})`,
+    toValue: channelOf,
+  },
   event: ofEvent('event_name'),
   tag: ofEvent('tag'),
   browser: attribute('browser'),

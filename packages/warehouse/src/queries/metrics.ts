@@ -5,7 +5,7 @@ import type { Answer, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther } from '../timings.ts';
 import { cutVisits, overlappingVisits, type ReadFrom } from '../visit-rows.ts';
-import type { MetricType } from './dimensions.ts';
+import { dimensions, type MetricType } from './dimensions.ts';
 import { biggestTexts, isOfTexts, nextBiggestText } from './text-candidates.ts';
 import {
   areInSingleEvents,
@@ -101,8 +101,10 @@ const ranking = (rows: string, options: MetricOptions, bind: Bind) =>
 /** Everything behind the numbers of a SELECT: one row per value, ranked and cut. */
 export function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
   const { type, limit, offset, search } = options;
+  const { toValue } = dimensions[type];
+  const valued = toValue ? `SELECT * REPLACE (${toValue('x')} AS x) FROM (${rows})` : rows;
   return `${isPlace(type) ? ', x_country AS country' : ''}
-    FROM (${rows})
+    FROM (${valued})
     WHERE x != '' ${search ? `AND ${containsText('x', search, bind)}` : ''}
     GROUP BY x, x_country
     ORDER BY ${rankOf(options)} DESC, x, x_country
