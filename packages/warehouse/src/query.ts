@@ -1,15 +1,17 @@
+import type { ParameterValue } from './parameter-text.ts';
+
 /** A statement and the values of its parameters. */
-export type Query = { sql: string; params: Record<string, unknown> };
+export type Query = { sql: string; params: Record<string, ParameterValue> };
 
 /** ClickHouse types of bound values. */
 type ParameterType = 'String' | 'UUID' | 'Int64' | 'UInt64' | 'UInt8' | 'Array(String)' | 'Array(Int64)';
 
 /** Gives a value a parameter and returns the text that stands for it in the SQL. */
-export type Bind = (value: unknown, type: ParameterType) => string;
+export type Bind = (value: ParameterValue, type: ParameterType) => string;
 
 /** Writes a query whose every value is bound. */
 export function buildQuery(write: (bind: Bind) => string): Query {
-  const params: Record<string, unknown> = {};
+  const params: Query['params'] = {};
   let count = 0;
   const sql = write((value, type) => {
     const name = `p${count++}`;

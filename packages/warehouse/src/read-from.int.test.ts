@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { getActiveVisitors } from './queries/active-visitors.ts';
 import { dimensions, type MetricType } from './queries/dimensions.ts';
 import { listEvents } from './queries/event-log.ts';
@@ -7,16 +8,19 @@ import { getExpandedMetrics } from './queries/expanded-metrics.ts';
 import { getMetrics } from './queries/metrics.ts';
 import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
+import { createQuestionChannel } from './question-channel.ts';
 import { type Chance, createChance, randomBuckets, randomData, randomQuestion } from './reference/random-data.ts';
-import { createRunQuery, type RunQuery } from './run-query.ts';
+import { createRunQuery, type RunQuery, readSettings } from './run-query.ts';
 import { createTestSite, type TestEvent, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 import type { ReadFrom } from './visit-rows.ts';
 
 // Each way to an answer is forced in turn: what reads rollups, with the range's ends from events, must answer as what reads events alone.
 
-const { warehouse, client } = await createTestWarehouse();
-const run = createRunQuery(client);
+const { warehouse, client, database } = await createTestWarehouse();
+const channel = createQuestionChannel(parseClickHouseUrl(database.url), readSettings);
+afterAll(channel.close);
+const run = createRunQuery(channel);
 const withSetting =
   (setting: string): RunQuery =>
   ({ sql, params }, context, row) =>

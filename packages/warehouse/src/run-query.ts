@@ -1,8 +1,8 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import type { z } from 'zod';
 import type { Query } from './query.ts';
 import type { Timing } from './question.ts';
-import { toReadError, WarehouseError, type WarehouseErrorKind } from './warehouse-error.ts';
+import type { QuestionChannel } from './question-channel.ts';
+import { toReadError, type WarehouseErrorKind } from './warehouse-error.ts';
 
 /** On whose behalf a query runs. */
 export type QueryContext = { websiteId: string; route: string; signal?: AbortSignal | undefined };
@@ -38,41 +38,30 @@ export const readSettings = {
 } as const;
 
 /** A little more than ClickHouse itself may take: one that says nothing by then is stuck. */
-const answerMaxMs = 16_000;
+const defaultAnswerMaxMs = 16_000;
 
-/** `silenceMaxMs`: how long an answer is waited for. */
+/** `channel`: one with `readSettings`. `answerMaxMs`: how long an answer is waited for. */
 export function createRunQuery(
-  client: ClickHouseClient,
+  channel: Pick<QuestionChannel, 'ask'>,
   onQuery: OnQuery = () => {},
-  silenceMaxMs = answerMaxMs,
+  answerMaxMs = defaultAnswerMaxMs,
 ): RunQuery {
   return async (query, { websiteId, route, signal }, row) => {
-    const silence = AbortSignal.timeout(silenceMaxMs);
     const startedAt = performance.now();
     const end = (outcome: Parameters<OnQuery>[1]): void => onQuery((performance.now() - startedAt) / 1_000, outcome);
     try {
-      signal?.throwIfAborted();
-      const result = await client.query({
-        query: query.sql,
-        query_params: query.params,
-        format: 'JSON',
-        clickhouse_settings: { ...readSettings, log_comment: `${route} ${websiteId}` },
-        abort_signal: signal ? AbortSignal.any([signal, silence]) : silence,
-      });
-      const { data, statistics } = await result.json();
+      const comment = `${route} ${websiteId}`;
+      const { data, statistics } = await channel.ask(query, { comment, signal, answerMaxMs });
       const timing = {
-        elapsedMs: (statistics?.elapsed ?? 0) * 1000,
-        rowsRead: statistics?.rows_read ?? 0,
-        bytesRead: statistics?.bytes_read ?? 0,
+        elapsedMs: statistics.elapsed * 1000,
+        rowsRead: statistics.rows_read,
+        bytesRead: statistics.bytes_read,
       };
       const rows = data.map((value) => row.parse(value));
       end('ok');
       return { rows, timing };
     } catch (error) {
-      const readError =
-        silence.aborted && !signal?.aborted
-          ? new WarehouseError('timeout', 'ClickHouse did not answer in time', { cause: error })
-          : toReadError(error, signal);
+      const readError = toReadError(error, signal);
       end(readError.kind);
       throw readError;
     }

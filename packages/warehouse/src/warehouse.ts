@@ -14,10 +14,11 @@ import { getMetrics, type MetricOptions } from './queries/metrics.ts';
 import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
+import { createQuestionChannel } from './question-channel.ts';
 import { setRetention } from './retention.ts';
 import { type DriftScope, drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
 import { repairRollups } from './rollups.ts';
-import { createRunQuery, type OnQuery } from './run-query.ts';
+import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
 import type { ReadFrom } from './visit-rows.ts';
@@ -39,7 +40,8 @@ export type WarehouseOptions = {
 export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions = {}) {
   const address = parseClickHouseUrl(clickhouseUrl);
   const client = createClient(clientOptions(address));
-  const run = createRunQuery(client, options.onQuery);
+  const channel = createQuestionChannel(address, readSettings);
+  const run = createRunQuery(channel, options.onQuery);
   const source = createSource(client, options.readFrom);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
@@ -78,7 +80,9 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
       if (!answer.success)
         throw new WarehouseError('unavailable', 'ClickHouse does not answer', { cause: answer.error });
     },
-    close: () => client.close(),
+    async close(): Promise<void> {
+      await Promise.all([client.close(), channel.close()]);
+    },
   };
 }
 

@@ -42,7 +42,7 @@ export async function startRecording(clickhouseUrl: string): Promise<{ url: stri
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {
       const body = Buffer.concat(chunks);
-      const key = withoutIds(`${request.method} ${request.url}\n${body}`);
+      const key = `${request.method} ${request.url}\n${body}`;
       const answer = answers.get(key) ?? ask(request, body);
       answers.set(key, answer);
       const recorded = await answer;
@@ -61,11 +61,4 @@ export async function startRecording(clickhouseUrl: string): Promise<{ url: stri
       server.closeAllConnections();
     },
   };
-}
-
-/** What differs from one time a question is asked to the next: its id, and the border between the parts of its body. */
-function withoutIds(question: string): string {
-  const boundary = /^--(\S+)\r$/m.exec(question)?.[1];
-  const bare = question.replace(/query_id=[\w-]+/, '');
-  return boundary === undefined ? bare : bare.replaceAll(boundary, '');
 }
