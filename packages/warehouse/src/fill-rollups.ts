@@ -1,7 +1,6 @@
 import { type ClickHouseClient, SettingsMap } from '@clickhouse/client';
 import { viewSelectOf } from './rollup-access.ts';
-import { findRollupDrift } from './rollup-drift.ts';
-import { repairRollups } from './rollups.ts';
+import { repairAll } from './rollups.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
 
 /** New in the migration that this completes. */
@@ -9,7 +8,7 @@ const newRollups = ['site_visits', 'stray_visits', 'site_texts'] as const;
 
 /**
  * Fills rollups that have just been created from the events that are there, week by week, while their views bring what comes in. A block that
- * is written meanwhile may be counted twice: so every website is compared with its events at the end, and what differs is put right.
+ * is written meanwhile may be counted twice: so everything is compared with the events at the end, and what differs is put right.
  */
 export async function fillRollups(client: ClickHouseClient): Promise<void> {
   await untilInsertsEnd(client); // they may have begun before the views were there
@@ -30,8 +29,7 @@ export async function fillRollups(client: ClickHouseClient): Promise<void> {
         },
       });
   }
-  const drifts = await findRollupDrift(client, new Date(), {});
-  for (const websiteId of new Set(drifts.map((drift) => drift.websiteId))) await repairRollups(client, websiteId);
+  await repairAll(client, new Date(), {});
 }
 
 async function rowsOf<Row>(client: ClickHouseClient, query: string): Promise<Row[]> {

@@ -1,69 +1,76 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, type ClickHouseSettings, SettingsMap } from '@clickhouse/client';
+import type { RollupPart, RollupScope, RollupTable } from './rollup-parts.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
-const QUIET_ATTEMPTS = 600;
-const QUIET_PAUSE_MAX_MS = 200;
+/** How long it is waited for a moment in which nobody inserts; with ten workers one comes within some seconds. */
+const idleWaitMaxMs = 3_000;
+const idlePauseMaxMs = 30;
+const readingPauseMs = 20;
+
+const settings: ClickHouseSettings = {
+  // Trap: without this a block that was written before, by an earlier repair, would be taken for its repetition.
+  insert_deduplicate: 0,
+  throw_on_max_partitions_per_insert_block: 0,
+  // Visits of a big website's day may be more than fit into memory.
+  max_bytes_before_external_group_by: '1000000000',
+  output_format_json_quote_64bit_integers: 1,
+  // Many rows are named in one statement.
+  max_query_size: '10000000',
+};
 
 export type RollupAccess = ReturnType<typeof createRollupAccess>;
 
-/** Statements about one website (a UUID): in `read`, `readQuietly` and `write` events and the rollup have only its rows. */
-export function createRollupAccess(client: ClickHouseClient, websiteId: string) {
-  const settings = (table: string): ClickHouseSettings => ({
-    // Trap: without this a block that was written before, by an earlier rebuild, would be taken for its repetition.
-    insert_deduplicate: 0,
-    output_format_json_quote_64bit_integers: 0,
-    additional_table_filters: SettingsMap.from(
-      Object.fromEntries(['events', table].map((name) => [name, `website_id = toUUID(\\'${websiteId}\\')`])),
-    ),
+/** Statements about rollups of some websites, or of all; queries may have `{websiteIds:Array(UUID)}`. */
+export function createRollupAccess(client: ClickHouseClient, { websiteIds }: Pick<RollupScope, 'websiteIds'>) {
+  const settingsFor = (events: string) => ({
+    ...settings,
+    additional_table_filters: SettingsMap.from({ events }),
   });
-
-  async function read<Row>(query: string, table: string): Promise<Row[]> {
-    const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings(table) });
-    return result.json<Row>();
-  }
 
   return {
     /**
-     * Reads at a moment at which no block is half written: stored in events and not yet in its views.
-     * No insert runs after the first look at the parts, and the parts are still the same after the read.
+     * Reads rows; of events only those for which the condition holds. `isQuiet`: at the moment at which the rows are from no block was half
+     * written, stored in events and not yet in its views: no insert ran before, and none has stored anything since. Such a moment is waited
+     * for, for some seconds, if `isPatient`.
      */
-    async readQuietly<Row>(query: string, table: string): Promise<Row[]> {
-      for (let attempt = 1; attempt <= QUIET_ATTEMPTS; attempt++) {
-        const before = await blocksWritten(client);
-        if (!(await insertsRun(client))) {
-          const rows = await read<Row>(query, table);
-          if ((await blocksWritten(client)) === before) return rows;
-        }
-        await delay(randomInt(QUIET_PAUSE_MAX_MS));
-      }
-      throw new WarehouseError('unavailable', `${table} could not be compared with its events: inserts never pause`);
+    async read<Row>(query: string, events: string, isPatient: boolean): Promise<{ rows: Row[]; isQuiet: boolean }> {
+      const before = await untilNoInsertRuns(client, isPatient ? idleWaitMaxMs : 0);
+      const queryId = randomUUID();
+      const answering = client
+        .query({
+          query,
+          query_params: { websiteIds },
+          query_id: queryId,
+          format: 'JSONEachRow',
+          clickhouse_settings: settingsFor(events),
+        })
+        .then((answer) => answer.json<Row>());
+      await untilReading(client, queryId, answering);
+      const isQuiet = before === (await blocksWritten(client));
+      return { rows: await answering, isQuiet };
     },
-    async write(query: string, table: string, ids: string[] = []): Promise<void> {
-      await client.command({ query, query_params: { ids }, clickhouse_settings: settings(table) });
-    },
-    async insertRows(table: string, rows: unknown[]): Promise<void> {
-      await client.insert({
-        table,
-        values: rows,
-        format: 'JSONEachRow',
-        clickhouse_settings: { insert_deduplicate: 0 },
-      });
-    },
-    async deleteRows(table: string, visitIds?: string[]): Promise<void> {
+    /** Runs a statement; of events it sees only those for which the condition holds. */
+    async write(query: string, events: string): Promise<void> {
       await client.command({
-        query: `DELETE FROM ${table} WHERE website_id = {websiteId:UUID} ${visitIds ? 'AND visit_id IN {visitIds:Array(UUID)}' : ''}`,
-        query_params: { websiteId, ...(visitIds && { visitIds }) },
-        clickhouse_settings: { mutations_sync: '2', lightweight_deletes_sync: '2' },
+        query,
+        query_params: { websiteIds },
+        clickhouse_settings: { ...settingsFor(events), mutations_sync: '2', lightweight_deletes_sync: '2' },
       });
     },
-    viewSelect: (table: string) => viewSelectOf(client, table),
+    async insertRows(table: RollupTable, rows: unknown[]): Promise<void> {
+      await client.insert({ table, values: rows, format: 'JSONEachRow', clickhouse_settings: settings });
+    },
+    /** What the view would write of the part's events, and the rollup has to have. */
+    async freshRows({ table, rows }: RollupPart): Promise<string> {
+      return `SELECT * FROM (${await viewSelectOf(client, table)}) WHERE ${rows}`;
+    },
   };
 }
 
 /** The definition of the view that fills the table, so that rows made by it are the rows that the view would have written. */
-export async function viewSelectOf(client: ClickHouseClient, table: string): Promise<string> {
+export async function viewSelectOf(client: ClickHouseClient, table: RollupTable): Promise<string> {
   const [row] = await rowsOf<{ as_select: string }>(
     client,
     `SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = '${table}_mv'`,
@@ -72,7 +79,33 @@ export async function viewSelectOf(client: ClickHouseClient, table: string): Pro
   return row.as_select;
 }
 
-/** A number that changes with every block written to events. */
+/** Gives what is written at a moment at which no insert runs; null when there is none. */
+async function untilNoInsertRuns(client: ClickHouseClient, waitMaxMs: number): Promise<string | null> {
+  const startedAt = performance.now();
+  for (;;) {
+    const written = await blocksWritten(client);
+    if (!(await insertsRun(client))) return written;
+    if (performance.now() - startedAt >= waitMaxMs) return null;
+    await delay(randomInt(idlePauseMaxMs));
+  }
+}
+
+/** Until the query has taken what it reads: all of it at one moment, before its first row. */
+async function untilReading(client: ClickHouseClient, queryId: string, answering: Promise<unknown>): Promise<void> {
+  let ended = false;
+  const end = () => {
+    ended = true;
+  };
+  answering.then(end, end);
+  const query = `SELECT count() AS n FROM system.processes WHERE query_id = '${queryId}' AND read_rows > 0`;
+  while (!ended) {
+    const [row] = await rowsOf<{ n: number | string }>(client, query);
+    if (Number(row?.n) > 0) return;
+    await delay(readingPauseMs);
+  }
+}
+
+/** A text that changes with every block written to events. */
 async function blocksWritten(client: ClickHouseClient): Promise<string> {
   const [row] = await rowsOf<{ written: string }>(
     client,
@@ -84,7 +117,7 @@ async function blocksWritten(client: ClickHouseClient): Promise<string> {
 }
 
 async function insertsRun(client: ClickHouseClient): Promise<boolean> {
-  const [row] = await rowsOf<{ running: boolean }>(
+  const [row] = await rowsOf<{ running: number }>(
     client,
     `SELECT count() > 0 AS running FROM system.processes WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
   );

@@ -1,78 +1,124 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { createRollupAccess, type RollupAccess } from './rollup-access.ts';
+import { createRollupAccess, type RollupAccess, viewSelectOf } from './rollup-access.ts';
+import {
+  comparisons,
+  createComparison,
+  type Difference,
+  findDifferences,
+  nameOf,
+  type RollupComparison,
+} from './rollup-differences.ts';
+import { listRollupParts, type RollupPart, type RollupScope, type RollupTable } from './rollup-parts.ts';
+
 import { WarehouseError } from './warehouse-error.ts';
 
 /** Tables that the view `<table>_mv` fills from events, column by column in the same order. */
-export const rollupTables = ['site_visits', 'stray_visits', 'site_15m', 'site_texts'] as const;
+export const rollupTables: readonly RollupTable[] = ['site_visits', 'stray_visits', 'site_15m', 'site_texts'];
 
-/** Rows of these stand for a visit: one that is wrong is written anew. */
-const visitTables = ['site_visits', 'stray_visits'] as const;
-
-/** Of these only sums of the counts per key matter: they can be put right by adding what is missing. */
-const countTables = [
-  { table: 'site_15m', key: 'website_id, bucket', counts: ['pageviews', 'custom_events'] },
-  { table: 'site_texts', key: 'website_id, month, kind, text', counts: ['events'] },
-] as const;
-
-const repairAttempts = 50;
-const visitsPerRepair = 1_000;
-const keysPerRepair = 10_000;
+/** Rounds of up to 20,000 rows in which a part must have become right. */
+const roundsMax = 100;
+/** A row that is wrong again somebody else has put right at the same time: what both added is there twice. */
+const againPauseMs = 500;
+const againPauseMaxMs = 30_000;
 
 /**
  * Makes the website's rows of every rollup anew from its events. A block that is written meanwhile may be counted twice or not at all:
  * so the outcome is compared with the events, and what differs is put right. May be repeated, and done twice at once.
  */
 export async function rebuildRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
-  const access = createRollupAccess(client, websiteId);
+  const scope = { websiteIds: [websiteId] };
+  const access = createRollupAccess(client, scope);
+  const ofWebsites = 'website_id IN {websiteIds:Array(UUID)}';
   for (const table of rollupTables) {
-    await access.deleteRows(table);
-    await access.write(`INSERT INTO ${table} ${await access.viewSelect(table)}`, table);
+    await access.write(`DELETE FROM ${table} WHERE ${ofWebsites}`, '1');
+    const fresh = `SELECT * FROM (${await viewSelectOf(client, table)}) WHERE ${ofWebsites}`;
+    await access.write(`INSERT INTO ${table} ${fresh}`, '1');
   }
   await repairRollups(client, websiteId);
 }
 
-/** Puts right what differs from the website's events, row by row: questions meanwhile see every other row as it is. */
+/** Puts right whatever differs from the website's events; throws when that cannot be told of some rows. */
 export async function repairRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
-  const access = createRollupAccess(client, websiteId);
-  for (const table of visitTables) await untilRight(table, () => repairVisits(access, table));
-  for (const rollup of countTables) await untilRight(rollup.table, () => repairCounts(access, rollup));
+  await repairAll(client, new Date(), { websiteIds: [websiteId] });
 }
 
-async function untilRight(table: string, repair: () => Promise<'right' | 'repaired'>): Promise<void> {
-  for (let attempt = 1; attempt <= repairAttempts; attempt++) if ((await repair()) === 'right') return;
-  throw new WarehouseError('unavailable', `${table} still differs from its events`);
+/** As `repairRollups`, in any scope. */
+export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
+  const { undecided } = await repairScope(client, now, scope);
+  if (undecided > 0)
+    throw new WarehouseError(
+      'unavailable',
+      `${undecided} rows of rollups could not be compared: they change all the time`,
+    );
 }
 
-/** Writes visits anew that differ from their events: a visit that gets an event at that very moment may differ again. */
-async function repairVisits(access: RollupAccess, table: string): Promise<'right' | 'repaired'> {
-  const fresh = await access.viewSelect(table);
-  const stored = `SELECT * FROM ${table} FINAL`;
-  const rows = await access.readQuietly<{ visit_id: string }>(
-    `SELECT DISTINCT visit_id FROM ((${stored} EXCEPT ${fresh}) UNION ALL (${fresh} EXCEPT ${stored})) LIMIT ${visitsPerRepair}`,
-    table,
-  );
-  if (rows.length === 0) return 'right';
-  const ids = rows.map((row) => row.visit_id);
-  await access.deleteRows(table, ids);
-  await access.write(`INSERT INTO ${table} SELECT * FROM (${fresh}) WHERE visit_id IN {ids:Array(UUID)}`, table, ids);
-  return 'repaired';
+/**
+ * Puts right what differs from its events, and tells what that was. Row by row: questions meanwhile see all that is right, counts never
+ * disappear, and of visits only those that have a wrong row do, for the moment between its removal and the right one.
+ */
+export async function repairScope(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<RollupComparison> {
+  const access = createRollupAccess(client, scope);
+  const found = createComparison();
+  for (const part of await listRollupParts(client, now, scope)) {
+    const [rows, undecided] = await repairPart(client, access, part);
+    found.add(part.table, [...rows.values()], undecided);
+  }
+  return found.all();
+}
+
+/** Gives the rows that were wrong, by their names, and of how many others it could not be told. */
+async function repairPart(
+  client: ClickHouseClient,
+  access: RollupAccess,
+  part: RollupPart,
+): Promise<[Map<string, Difference>, number]> {
+  const repaired = new Map<string, Difference>();
+  let pauseMs = againPauseMs;
+  for (let round = 1; round <= roundsMax; round++) {
+    const { sure, undecided } = await findDifferences(client, access, part);
+    if (sure.length === 0) return [repaired, undecided];
+    const isAgain = sure.some((difference) => repaired.has(nameOf(difference)));
+    await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
+    for (const difference of sure) repaired.set(nameOf(difference), difference);
+    if (!isAgain) continue;
+    await delay(randomInt(pauseMs)); // who waits longer finds it done
+    pauseMs = Math.min(pauseMs * 2, againPauseMaxMs);
+  }
+  throw new WarehouseError('unavailable', `${part.table} still differs from its events`);
 }
 
 /** Adds what the counts lack, negative where they have too much; blocks that come later change nothing about that. */
-async function repairCounts(
-  access: RollupAccess,
-  { table, key, counts }: (typeof countTables)[number],
-): Promise<'right' | 'repaired'> {
-  const fresh = await access.viewSelect(table);
-  const differences = await access.readQuietly(
-    `SELECT ${key}, ${counts.map((count) => `sum(${count}) AS ${count}`).join(', ')}
-    FROM ((${fresh}) UNION ALL (SELECT ${key}, ${counts.map((count) => `-${count}`).join(', ')} FROM ${table}))
-    GROUP BY ${key}
-    HAVING ${counts.map((count) => `${count} != 0`).join(' OR ')}
-    LIMIT ${keysPerRepair}`,
-    table,
-  );
-  if (differences.length === 0) return 'right';
-  await access.insertRows(table, differences);
-  return 'repaired';
+async function repairCounts(access: RollupAccess, { table }: RollupPart, wrong: readonly Difference[]): Promise<void> {
+  const lacking = wrong.map(({ key, fresh, stored }) => ({
+    ...key,
+    ...Object.fromEntries(
+      comparisons[table].values.map((count, i) => [count, String((fresh[i] ?? 0n) - (stored[i] ?? 0n))]),
+    ),
+  }));
+  await access.insertRows(table, lacking);
+}
+
+/** Takes away visits that have a row and writes those that should: one that gets an event at that very moment may differ again. */
+async function repairVisits(access: RollupAccess, part: RollupPart, wrong: readonly Difference[]): Promise<void> {
+  const { table, events } = part;
+  const toDelete = wrong.filter(({ stored }) => stored[0] !== 0n);
+  const toWrite = wrong.filter(({ fresh }) => fresh[0] !== 0n);
+  if (toDelete.length > 0) await access.write(`DELETE FROM ${table} WHERE ${isOneOf(toDelete)}`, '1');
+  if (toWrite.length > 0)
+    await access.write(
+      `INSERT INTO ${table} SELECT * FROM (${await access.freshRows(part)}) WHERE ${isOneOf(toWrite)}`,
+      events,
+    );
+}
+
+/**
+ * Holds for these visits, by their keys as ClickHouse gave them: more than fit into a parameter, and read ten times faster in arrays than in
+ * tuples. It may hold for other rows of theirs too; what that takes away is missing at the next look.
+ */
+function isOneOf(visits: readonly Difference[]): string {
+  const isIn = (column: string) =>
+    `${column} IN [${[...new Set(visits.map(({ key }) => `'${key[column]}'`))].join(', ')}]`;
+  return comparisons.site_visits.key.map(isIn).join(' AND ');
 }

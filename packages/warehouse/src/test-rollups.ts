@@ -1,17 +1,18 @@
 import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
+import type { RollupTable } from './rollup-parts.ts';
 import { rollupTables } from './rollups.ts';
 
 /** Counts that were put right may leave rows of zero, which say nothing. */
-const saySomething: Partial<Record<(typeof rollupTables)[number], string>> = {
+const saySomething: Partial<Record<RollupTable, string>> = {
   site_15m: 'WHERE pageviews != 0 OR custom_events != 0',
   site_texts: 'WHERE events != 0',
 };
 
 /**
  * For tests: the rows in which rollups differ from what their own views make of the events that are there, as `+ table {…}` when only the
- * rollup has the row, as `- table {…}` when only the events tell it. Of one website, or of all.
+ * rollup has the row, as `- table {…}` when only the events tell it; ten of each kind at most. Of one website, or of all.
  */
 export async function findWrongRows(clickhouseUrl: string, websiteId?: string): Promise<string[]> {
   const client = createClient(clientOptions(parseClickHouseUrl(clickhouseUrl)));
@@ -25,7 +26,7 @@ export async function findWrongRows(clickhouseUrl: string, websiteId?: string): 
       const fresh = `(SELECT * FROM (${(await linesOf(view)).join('\n')}) ${ofWebsite})`;
       const stored = `(SELECT * FROM (SELECT * FROM ${table} FINAL ${saySomething[table] ?? ''}) ${ofWebsite})`;
       const rowOf = (sign: string, rows: string) =>
-        `SELECT concat('${sign} ${table} ', formatRowNoNewline('JSONEachRow', *)) FROM (${rows})`;
+        `SELECT substringUTF8(concat('${sign} ${table} ', formatRowNoNewline('JSONEachRow', *)), 1, 400) FROM (${rows}) LIMIT 10`;
       wrong.push(
         ...(await linesOf(rowOf('+', `${stored} EXCEPT ${fresh}`))),
         ...(await linesOf(rowOf('-', `${fresh} EXCEPT ${stored}`))),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseFlag, parseListArguments, parseTarget } from './arguments.ts';
+import { parseFlag, parseListArguments, parseRollupArguments, parseTarget } from './arguments.ts';
 import { UsageError } from './usage.ts';
 
 test('a list has a limit and a form', () => {
@@ -34,4 +34,41 @@ test.each([[], ['0:1-1', '--all'], ['0:1-1', '0:2-1'], ['--force', '0:1-1']])(
 test('a flag is off unless given, and no other is taken', () => {
   expect([parseFlag([], 'json'), parseFlag(['--json'], 'json')]).toEqual([false, true]);
   expect(() => parseFlag(['--jsn'], 'json')).toThrow(UsageError);
+});
+
+const websiteId = '7c0a1c52-5a5e-4c8e-9f0e-1a2b3c4d5e6f';
+
+test('rollups are checked everywhere unless a website or a time is given; they are put right only when that is asked for', () => {
+  expect(parseRollupArguments([])).toEqual({ scope: {}, repair: false, json: false });
+  const args = [
+    '--website',
+    websiteId,
+    '--from',
+    '2026-06-10',
+    '--to',
+    '2026-06-10T12:00:00+02:00',
+    '--repair',
+    '--json',
+  ];
+  expect(parseRollupArguments(args)).toEqual({
+    scope: {
+      websiteIds: [websiteId],
+      from: new Date('2026-06-10T00:00:00Z'),
+      to: new Date('2026-06-10T10:00:00Z'),
+    },
+    repair: true,
+    json: true,
+  });
+});
+
+test.each([
+  ['--website', 'shop'],
+  ['--from', 'yesterday'],
+  ['--from', '2026-02-30'],
+  ['--to', '2026-06-10T12:00'],
+  ['--from', '2026-06-10', '--to', '2026-06-10'],
+  ['--repair', websiteId],
+  ['--fix'],
+])('rollups are not checked with %s %s', (...args) => {
+  expect(() => parseRollupArguments(args)).toThrow(UsageError);
 });

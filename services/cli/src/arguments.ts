@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import type { RollupScope } from '@meridian/warehouse/rollup-parts';
+import { z } from 'zod';
 import { UsageError } from './usage.ts';
 
 const limitDefault = 50;
@@ -30,6 +32,31 @@ export function parseFlag(args: string[], name: string): boolean {
     parseArgs({ args, options: { [name]: { type: 'boolean', default: false } } }),
   );
   return values[name] === true;
+}
+
+/** Which rollups are meant, and whether they are put right. Dates are days (UTC) or instants; `--to` is the first that is not meant. */
+export function parseRollupArguments(args: string[]): { scope: RollupScope; repair: boolean; json: boolean } {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const options = { website: text, from: text, to: text, repair: flag, json: flag };
+  const { website, from, to, repair = false, json = false } = parseOrExplain(() => parseArgs({ args, options })).values;
+  if (website !== undefined && !z.uuid().safeParse(website).success)
+    throw new UsageError('--website is the id of a website');
+  const fromAt = from === undefined ? undefined : parseDate('from', from);
+  const toAt = to === undefined ? undefined : parseDate('to', to);
+  if (fromAt && toAt && fromAt >= toAt) throw new UsageError('--from is before --to');
+  return {
+    scope: { ...(website && { websiteIds: [website] }), ...(fromAt && { from: fromAt }), ...(toAt && { to: toAt }) },
+    repair,
+    json,
+  };
+}
+
+function parseDate(name: string, text: string): Date {
+  const date = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text);
+  if (!date.success)
+    throw new UsageError(`--${name} is a day such as 2026-06-10, or an instant such as 2026-06-10T12:00:00Z`);
+  return new Date(date.data);
 }
 
 function parseOrExplain<Parsed>(parse: () => Parsed): Parsed {

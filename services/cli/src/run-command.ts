@@ -19,6 +19,8 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
       return deadLetters(config, rest, print);
     case 'failed-jobs':
       return failedJobs(config, rest, print);
+    case 'check-rollups':
+      return checkRollups(config, rest, print);
     case 'doctor':
       return doctor(config, rest, print);
     default:
@@ -40,6 +42,19 @@ async function failedJobs(config: Readonly<CliConfig>, args: string[], print: Pr
   const { runFailedJobs } = await import('./failed-jobs-command.ts');
   const redisUrl = findAddresses(config).redis();
   return onRedisAlone(redisUrl, () => withJobs(redisUrl, (jobs) => runFailedJobs(jobs, args, print)));
+}
+
+async function checkRollups(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ createRollupCheck }, { runCheckRollups }] = await Promise.all([
+    import('@meridian/warehouse/rollup-check'),
+    import('./check-rollups-command.ts'),
+  ]);
+  const rollups = createRollupCheck(findAddresses(config).clickhouse());
+  try {
+    return await runCheckRollups(rollups, args, new Date(), print);
+  } finally {
+    await rollups.close();
+  }
 }
 
 async function doctor(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {

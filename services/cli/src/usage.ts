@@ -20,6 +20,11 @@ export const usage = `Usage: meridian <command>
   failed-jobs retry <id> | --all            tried again
   failed-jobs drop <id> | --all             given up for good
 
+  check-rollups [--website <id>] [--from 2026-06-01] [--to 2026-07-01] [--repair] [--json]
+                                            compares what answers are made of with the events, of all websites and times
+                                            unless told (UTC, --to is the first day that is not looked at); --repair puts
+                                            right what differs; exit code 1 when something differs and was not put right
+
   doctor [--json]                           checks stores, settings and counts; exit code 1 when something is wrong
 
 Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR.

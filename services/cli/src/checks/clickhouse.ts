@@ -38,10 +38,9 @@ export async function checkRollups(
       return ok(
         `agree with their events (up to ${websitesInSample} websites, two days or what retention leaves of them)`,
       );
-    const [{ websiteId, table, inEvents, inRollup } = { websiteId: '', table: '', inEvents: 0, inRollup: 0 }] = drifts;
     return fail(
-      `${table} of website ${websiteId} counts ${inRollup}, its events ${inEvents}`,
-      'Look again in a minute: while a reset runs they may differ. If they still do, report it.',
+      drifts.map(({ websiteId, table, rows }) => `${rows} rows of ${table} of website ${websiteId}`).join(', '),
+      'Look again in a minute: while a reset runs they may differ. If they still do, meridian check-rollups --repair puts them right. Report it.',
     );
   } catch (error) {
     return warn(`could not be compared: ${messageOf(error)}`, 'Look again when ClickHouse has less to do.');

@@ -1,0 +1,125 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { createRollupAccess } from './rollup-access.ts';
+import type { RollupPart, RollupTable } from './rollup-parts.ts';
+import { untilInsertsEnd } from './until-inserts-end.ts';
+
+/** Rows read at once. */
+const differencesMax = 20_000;
+const looksMax = 10;
+
+/**
+ * A row that is wrong: its key, and its values as the events make them and as the rollup has them. Values of a visit are a checksum of all
+ * that is told of it, 0 where there is no row; of counts they are the counts.
+ */
+export type Difference = { key: Record<string, string>; fresh: bigint[]; stored: bigint[] };
+
+/** Rows of a website's rollup that are not what its events make of them; of a million events no more than 20,000 are counted. */
+export type RollupDrift = { websiteId: string; table: RollupTable; rows: number };
+
+/** `undecided`: rows of which it could not be told, because they changed with every look. */
+export type RollupComparison = { drifts: RollupDrift[]; undecided: number };
+
+type Comparison = { key: readonly string[]; values: readonly string[]; isCount: boolean };
+
+const visit: Comparison = { key: ['website_id', 'start_hour', 'visit_id'], values: ['cityHash64(*)'], isCount: false };
+
+export const comparisons: Record<RollupTable, Comparison> = {
+  site_visits: visit,
+  stray_visits: visit,
+  /** Of counts only the sums matter: they can be put right by adding what is missing. */
+  site_15m: { key: ['website_id', 'bucket'], values: ['pageviews', 'custom_events'], isCount: true },
+  site_texts: { key: ['website_id', 'month', 'kind', 'text'], values: ['events'], isCount: true },
+};
+
+/**
+ * Rows of the part that are wrong for sure, at most 20,000 of them, while events flow in. `undecided`: of how many others it cannot be told,
+ * since they changed with every look; only looked for when none is wrong for sure.
+ *
+ * What a query finds is sure at a quiet moment. Where there is none it is sure when the row is the same in two looks, and every insert that
+ * ran at the first has ended before the second: an insert stores the events first, so one that is half done would have changed the row.
+ */
+export async function findDifferences(
+  client: ClickHouseClient,
+  access: ReturnType<typeof createRollupAccess>,
+  part: RollupPart,
+): Promise<{ sure: Difference[]; undecided: number }> {
+  let before: Difference[] = [];
+  for (let looks = 1; looks <= looksMax; looks++) {
+    const { differences, isQuiet } = await look(access, part, looks > 1);
+    const sure = isQuiet ? differences : agreeing(part.table, before, differences);
+    if (sure.length > 0 || differences.length === 0) return { sure, undecided: 0 };
+    before = differences;
+    await untilInsertsEnd(client);
+  }
+  return { sure: [], undecided: before.length };
+}
+
+async function look(access: ReturnType<typeof createRollupAccess>, part: RollupPart, isPatient: boolean) {
+  const { key, values } = comparisons[part.table];
+  const columns = values.map((_, i) => `v${i}`);
+  const side = (from: string, isFresh: 0 | 1) =>
+    `SELECT ${key.join(', ')}, ${values.map((value, i) => `${value} AS v${i}`).join(', ')}, ${isFresh} AS is_fresh FROM ${from}`;
+  const sums = (isFresh: 0 | 1) => columns.map((column) => `sumIf(${column}, is_fresh = ${isFresh})`).join(', ');
+  const { rows, isQuiet } = await access.read<Record<string, string> & { fresh: string[]; stored: string[] }>(
+    `SELECT ${key.join(', ')}, [${sums(1)}] AS fresh, [${sums(0)}] AS stored
+    FROM (${side(`(${await access.freshRows(part)})`, 1)} UNION ALL ${side(part.table, 0)} FINAL WHERE ${part.rows})
+    GROUP BY ${key.join(', ')}
+    HAVING fresh != stored ${part.onlyMissing ? 'AND stored[1] = 0' : ''}
+    ORDER BY ${key.join(', ')}
+    LIMIT ${differencesMax}`,
+    part.events,
+    isPatient,
+  );
+  const differences = rows.map(
+    ({ fresh, stored, ...keys }): Difference => ({ key: keys, fresh: fresh.map(BigInt), stored: stored.map(BigInt) }),
+  );
+  return { differences, isQuiet };
+}
+
+/** What two looks say together that were no quiet moments. */
+function agreeing(table: RollupTable, before: readonly Difference[], after: readonly Difference[]): Difference[] {
+  const isCount = comparisons[table].isCount;
+  const seen = new Map(before.map((difference) => [nameOf(difference), difference]));
+  return after.flatMap((difference) => {
+    const earlier = seen.get(nameOf(difference));
+    if (!earlier) return [];
+    if (isSame(earlier, difference)) return [difference];
+    const bound = isCount ? boundOf(earlier, difference) : null;
+    return bound && !isSame(bound, { ...bound, fresh: bound.stored }) ? [bound] : [];
+  });
+}
+
+/**
+ * Of a count that grows all the time: how much it is off at least. What the events had at the first look the rollup has at the second, and
+ * what the rollup had at the first the events have at the second.
+ */
+function boundOf(earlier: Difference, later: Difference): Difference | null {
+  const off = later.fresh.map((fresh, i) => {
+    const [was, stored, had] = [earlier.fresh[i] ?? 0n, later.stored[i] ?? 0n, earlier.stored[i] ?? 0n];
+    if (fresh < was || stored < had) return 0n; // something was removed meanwhile
+    if (stored < was) return was - stored;
+    return had > fresh ? fresh - had : 0n;
+  });
+  return { ...later, fresh: off, stored: off.map(() => 0n) };
+}
+
+export const nameOf = ({ key }: Difference): string => JSON.stringify(Object.values(key));
+
+const isSame = (a: Difference, b: Difference): boolean =>
+  String(a.fresh) === String(b.fresh) && String(a.stored) === String(b.stored);
+
+/** Counts what is found part by part. */
+export function createComparison() {
+  const rows = new Map<string, RollupDrift>();
+  let undecidedRows = 0;
+  return {
+    add(table: RollupTable, wrong: readonly Difference[], undecided: number): void {
+      undecidedRows += undecided;
+      for (const { website_id: websiteId = '' } of wrong.map(({ key }) => key)) {
+        const drift = rows.get(`${websiteId} ${table}`) ?? { websiteId, table, rows: 0 };
+        rows.set(`${websiteId} ${table}`, { ...drift, rows: drift.rows + 1 });
+      }
+    },
+    all: (): RollupComparison => ({ drifts: [...rows.values()], undecided: undecidedRows }),
+  };
+}

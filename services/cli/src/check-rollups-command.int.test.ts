@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { createRollupCheck } from '@meridian/warehouse/rollup-check';
+import { createTestSite } from '@meridian/warehouse/test-site';
+import { createTestWarehouse } from '@meridian/warehouse/test-warehouse';
+import { expect, test } from 'vitest';
+import { runCheckRollups } from './check-rollups-command.ts';
+
+const { warehouse, client, database } = await createTestWarehouse();
+const rollups = createRollupCheck(database.url);
+const now = new Date('2026-06-10T12:00:00Z');
+
+async function check(...args: string[]): Promise<{ code: number; lines: string[] }> {
+  const lines: string[] = [];
+  const code = await runCheckRollups(rollups, args, now, (line) => lines.push(line));
+  return { code, lines };
+}
+
+test('what differs is told and is 1; put right it is 0, and then nothing differs; of another website and another time nothing is told', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert([{ t: '10:00', urlPath: '/a' }]);
+  expect(await check()).toEqual({ code: 0, lines: ['Rollups agree with their events.'] });
+  await client.command({
+    query: `INSERT INTO site_15m VALUES ('${site.websiteId}', '2026-06-10 10:00:00', 2, 0)`,
+  });
+  const told = ['WEBSITE                               ROLLUP    ROWS', `${site.websiteId}  site_15m  1`];
+  expect(await check()).toEqual({ code: 1, lines: [...told, expect.stringContaining('--repair puts them right')] });
+  expect((await check('--website', randomUUID())).code).toBe(0);
+  expect((await check('--to', '2026-06-10')).code).toBe(0);
+  expect((await check('--from', '2026-06-10', '--to', '2026-06-11')).code).toBe(1);
+
+  const differences = [{ websiteId: site.websiteId, table: 'site_15m', rows: 1 }];
+  const asJson = async (...args: string[]) => JSON.parse((await check('--json', ...args)).lines.join());
+  expect(await asJson()).toEqual({ differences, repaired: false, undecidedRows: 0 });
+  expect(await asJson('--repair')).toEqual({ differences, repaired: true, undecidedRows: 0 });
+  expect(await check('--repair')).toEqual({ code: 0, lines: ['Rollups agree with their events.'] });
+});
+
+test('what could not be compared is told; it is 1 only where it should have been put right', async () => {
+  const outcome = async () => ({ drifts: [], undecided: 3 });
+  const lines: string[] = [];
+  const run = (...args: string[]) =>
+    runCheckRollups({ compare: outcome, repair: outcome }, args, now, (line) => lines.push(line));
+  expect([await run(), await run('--repair')]).toEqual([0, 1]);
+  expect(lines.filter((line) => line.startsWith('3 rows changed faster'))).toHaveLength(2);
+});
