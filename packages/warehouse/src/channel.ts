@@ -96,36 +96,41 @@ const sources = {
 
 /** The texts by which a channel is known, in the order of `SOURCE_OF_EVENT`. */
 const sourceColumns = ['referrer_domain', 'hostname', 'utm_source', 'utm_medium'] as const;
-type SourceColumn = (typeof sourceColumns)[number];
 
-/** SQL: what `channelOf` needs of an event. Meta adds fbclid to every outgoing link: it says nothing about payment. */
+/** SQL: what `withChannels` needs of an event. Meta adds fbclid to every outgoing link: it says nothing about payment. */
 export const SOURCE_OF_EVENT = `tuple(${sourceColumns.map((column) => `toString(${column})`).join(', ')},
   toUInt8(gclid != '' OR msclkid != '' OR ttclid != '' OR li_fat_id != '' OR twclid != ''))`;
 
-/** SQL: the channel of a SOURCE_OF_EVENT. Of few distinct texts, so that the many expressions are matched with each text once. */
-export function channelOf(source: string): string {
-  const column = (name: SourceColumn) => `toLowCardinality(${source}.${sourceColumns.indexOf(name) + 1})`;
-  const clicked = `${source}.5 = 1`;
-  const lowered = (name: SourceColumn) => `lower(${column(name)})`;
-  const mediumHas = (word: string) => `position(${lowered('utm_medium')}, '${word}') > 0`;
-  const isFrom = (kind: keyof typeof sources) => {
-    const { ofDomain, ofName } = expressionsOf(kind);
-    return `(match(${lowered('referrer_domain')}, '${ofDomain}') OR match(${lowered('utm_source')}, '${ofDomain}|${ofName}'))`;
-  };
-  const paid = `(match(${lowered('utm_medium')}, '^(.*cp[acmv]|ppc|retargeting|paid.*|.*[-_ ]paid|display|banner|ads?)$') OR ${clicked})`;
-  return `multiIf(
+/** SQL: rows that have a SOURCE_OF_EVENT as `x`, with its channel in the place of that. */
+export function withChannels(rows: string): string {
+  // Few distinct texts, so that the many expressions are matched with each text once.
+  const columns = sourceColumns.map((column, i) => `lower(toLowCardinality(x.${i + 1})) AS ${column}`);
+  return `SELECT * EXCEPT (${sourceColumns.join(', ')}, has_click_id) REPLACE (${CHANNEL} AS x)
+    FROM (SELECT *, ${columns.join(', ')}, x.5 = 1 AS has_click_id FROM (${rows}))`;
+}
+
+const mediumHas = (word: string) => `position(utm_medium, '${word}') > 0`;
+
+const isFrom = (kind: keyof typeof sources) => {
+  const { ofDomain, ofName } = expressionsOf(kind);
+  return `(match(referrer_domain, '${ofDomain}') OR match(utm_source, '${ofDomain}|${ofName}'))`;
+};
+
+const PAID = `(match(utm_medium, '^(.*cp[acmv]|ppc|retargeting|paid.*|.*[-_ ]paid|display|banner|ads?)$') OR has_click_id)`;
+
+/** Of columns in lower case. */
+const CHANNEL = `multiIf(
   ${mediumHas('mail')} OR ${isFrom('email')}, 'email',
-  match(${lowered('utm_medium')}, '^(sms|mms)$') OR ${lowered('utm_source')} = 'sms', 'sms',
+  match(utm_medium, '^(sms|mms)$') OR utm_source = 'sms', 'sms',
   ${mediumHas('affiliate')}, 'affiliate',
   ${isFrom('llm')}, 'llm',
-  ${isFrom('video')} OR ${mediumHas('video')}, if(${paid}, 'paidVideo', 'organicVideo'),
-  ${isFrom('shopping')} OR ${mediumHas('shop')}, if(${paid}, 'paidShopping', 'organicShopping'),
-  ${isFrom('social')} OR ${mediumHas('social')}, if(${paid}, 'paidSocial', 'organicSocial'),
-  ${isFrom('search')} OR ${lowered('utm_medium')} = 'organic', if(${paid}, 'paidSearch', 'organicSearch'),
-  ${paid}, 'paidAds',
-  ${column('referrer_domain')} NOT IN ('', ${column('hostname')}) OR ${column('utm_source')} != '' OR ${column('utm_medium')} != '', 'referral',
+  ${isFrom('video')} OR ${mediumHas('video')}, if(${PAID}, 'paidVideo', 'organicVideo'),
+  ${isFrom('shopping')} OR ${mediumHas('shop')}, if(${PAID}, 'paidShopping', 'organicShopping'),
+  ${isFrom('social')} OR ${mediumHas('social')}, if(${PAID}, 'paidSocial', 'organicSocial'),
+  ${isFrom('search')} OR utm_medium = 'organic', if(${PAID}, 'paidSearch', 'organicSearch'),
+  ${PAID}, 'paidAds',
+  referrer_domain NOT IN ('', hostname) OR utm_source != '' OR utm_medium != '', 'referral',
   'direct')`;
-}
 
 function expressionsOf(kind: keyof typeof sources): { ofDomain: string; ofName: string } {
   const escaped = (text: string) => text.replaceAll('.', '\\\\.');

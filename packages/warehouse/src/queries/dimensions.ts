@@ -1,4 +1,4 @@
-import { channelOf, SOURCE_OF_EVENT } from '../channel.ts';
+import { SOURCE_OF_EVENT, withChannels } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
 
 /** What events can be broken down by; docs/semantics.md "Breakdowns". */
@@ -32,7 +32,7 @@ export type MetricType =
 /**
  * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its events).
  * `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that the visit's events carry.
- * `isAttribute`: a row tells it only for visits whose events agree. `toValue`: what makes the value of it, once for all.
+ * `isAttribute`: a row tells it only for visits whose events agree. `finish`: rows with that as `x` → rows with the value.
  */
 export type Dimension = {
   of: 'event' | 'visit';
@@ -40,7 +40,7 @@ export type Dimension = {
   ofRow?: string;
   ofRowIsArray?: true;
   isAttribute?: true;
-  toValue?: (x: string) => string;
+  finish?: (rows: string) => string;
 };
 
 const ofEvent = (value: string): Dimension => ({ of: 'event', value });
@@ -73,7 +73,7 @@ export const dimensions: Record<MetricType, Dimension> = {
     of: 'visit',
     value: `argMin(${SOURCE_OF_EVENT}, ${EVENT_ORDER})`,
     ofRow: `tuple(${['referrer_domain', 'hostname', 'utm_source', 'utm_medium', 'has_click_id'].map((name) => field('source', name)).join(', ')})`,
-    toValue: channelOf,
+    finish: withChannels,
   },
   event: ofEvent('event_name'),
   tag: ofEvent('tag'),

@@ -75,10 +75,11 @@ export async function listEvents(
   const before = 'cursor' in page ? page.cursor.position : page.offset;
   const limit = Math.max(0, Math.min(page.limit, maxResults - before));
   const scope: LogScope = { question, search, from };
-  const [found, counted] = await Promise.all([
-    readPage(run, scope, { ...page, limit: limit + 1 }),
-    run(eventCountQuery(scope), question, CountRow),
-  ]);
+  const wanted = { ...page, limit: limit + 1 };
+  const [found, counted] =
+    search === ''
+      ? await Promise.all([readPage(run, scope, wanted), run(eventCountQuery(scope), question, CountRow)])
+      : await searchPage(run, scope, wanted);
   const total = counted.rows[0]?.total ?? 0;
   const rows = found.value.slice(0, limit);
   const last = rows.at(-1);
@@ -87,7 +88,8 @@ export async function listEvents(
     last && more ? { createdAtMs: last.createdAt.getTime(), eventId: last.id, position: before + rows.length } : null;
   return {
     value: { rows, count: Math.min(total, maxResults), isCapped: total > maxResults, nextCursor },
-    timing: sideBySide([found.timing, counted.timing]),
+    timing:
+      search === '' ? sideBySide([found.timing, counted.timing]) : oneAfterTheOther([found.timing, counted.timing]),
   };
 }
 
@@ -106,6 +108,56 @@ async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<
   const rest = { ...page, offset: page.offset - skipped };
   const { rows, timing } = await run(eventLogQuery(scope, rest, beforeMs), question, LogRow);
   return { value: rows, timing: oneAfterTheOther([skip.timing, timing]) };
+}
+
+/**
+ * Looks through the range once if the text is rare: what is found is then read by its keys. A page of a frequent text is full long before the
+ * range ends.
+ */
+async function searchPage(run: RunQuery, scope: LogScope, page: LogPage) {
+  const { question } = scope;
+  const counted = await run(foundKeysQuery(scope), question, FoundRow);
+  const { total, keys } = counted.rows[0] ?? { total: 0, keys: [] };
+  if (total > keysMax) return [await readPage(run, scope, page), counted] as const;
+  const sorted = keys.map(([createdAtMs, eventId]) => ({ createdAtMs, eventId })).sort(newestFirst);
+  const behind =
+    'cursor' in page ? sorted.filter((key) => newestFirst(page.cursor, key) < 0) : sorted.slice(page.offset);
+  const wanted = behind.slice(0, page.limit);
+  const { rows, timing } = await run(eventsOfKeysQuery(question, wanted), question, LogRow);
+  return [{ value: rows, timing }, counted] as const;
+}
+
+type EventKey = { createdAtMs: number; eventId: string };
+
+/** As the log is sorted: UUIDs in small letters sort as their numbers do. */
+const newestFirst = (a: EventKey, b: EventKey): number =>
+  b.createdAtMs - a.createdAtMs || (a.eventId < b.eventId ? 1 : a.eventId > b.eventId ? -1 : 0);
+
+const keysMax = 1_000;
+const FoundRow = CountRow.extend({ keys: z.array(z.tuple([z.number(), z.string()])) });
+
+function foundKeysQuery(scope: LogScope): Query {
+  return buildQuery(
+    (bind) =>
+      `SELECT count() AS total, groupArray(${keysMax})((toUnixTimestamp64Milli(created_at), toString(event_id))) AS keys FROM events WHERE ${logScope(scope, bind)}`,
+  );
+}
+
+function eventsOfKeysQuery({ websiteId }: Question, keys: readonly EventKey[]): Query {
+  return buildQuery((bind) => {
+    const times = bind(
+      keys.map(({ createdAtMs }) => createdAtMs),
+      'Array(Int64)',
+    );
+    return `${LOG_ROWS}
+    WHERE website_id = ${bind(websiteId, 'UUID')}
+      AND created_at IN (SELECT arrayJoin(arrayMap(ms -> fromUnixTimestamp64Milli(ms, 'UTC'), ${times})))
+      AND toString(event_id) IN ${bind(
+        keys.map(({ eventId }) => eventId),
+        'Array(String)',
+      )}
+    ${NEWEST_FIRST}`;
+  });
 }
 
 /** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
@@ -136,18 +188,23 @@ function skipQuery(question: Question, offset: number): Query {
   );
 }
 
-function eventLogQuery(scope: LogScope, page: LogPage, beforeMs?: number): Query {
-  return buildQuery(
-    (bind) => `
+const LOG_ROWS = `
     SELECT
       event_id AS id, website_id AS websiteId, session_id AS sessionId, toUnixTimestamp64Milli(created_at) AS createdAt,
       url_path AS urlPath, url_query AS urlQuery, referrer_domain AS referrerDomain, referrer_path AS referrerPath,
       referrer_query AS referrerQuery, page_title AS pageTitle, hostname, event_type AS eventType, event_name AS eventName,
       distinct_id AS distinctId, CAST(data != '' AS Bool) AS hasData, browser, os, device, country, city, tag
-    FROM events
+    FROM events`;
+
+const NEWEST_FIRST = 'ORDER BY created_at DESC, UUIDToNum(event_id) DESC';
+
+function eventLogQuery(scope: LogScope, page: LogPage, beforeMs?: number): Query {
+  return buildQuery(
+    (bind) => `
+    ${LOG_ROWS}
     WHERE ${logScope(scope, bind)} ${'cursor' in page ? `AND ${olderThan(page.cursor, bind)}` : ''}
       ${beforeMs === undefined ? '' : `AND created_at < fromUnixTimestamp64Milli(${bind(beforeMs, 'Int64')}, 'UTC')`}
-    ORDER BY created_at DESC, UUIDToNum(event_id) DESC
+    ${NEWEST_FIRST}
     LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')}`,
   );
 }

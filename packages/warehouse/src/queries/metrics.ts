@@ -54,6 +54,9 @@ export async function getMetrics(
   return { value: rows, timing };
 }
 
+/** So many candidates for each row asked for, first and then if these do not settle it. */
+const candidateShares = [2, 20];
+
 /** Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. */
 async function rankSingleEvents(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
   const { type, limit, offset } = options;
@@ -72,8 +75,8 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   };
   const answer = (value: Metric[]): Answer<Metric[]> => ({ value, timing: oneAfterTheOther(timings) });
 
-  if (isOfTexts(question, type)) {
-    const count = 50 + 5 * (offset + limit);
+  for (const share of isOfTexts(question, type) ? candidateShares : []) {
+    const count = 20 + share * (offset + limit);
     const [ranked, next] = await Promise.all([
       rank((bind) => biggestTexts(question, options, count, bind)),
       run(nextBiggestText(question, options, count), question, CountRow),
@@ -101,10 +104,9 @@ const ranking = (rows: string, options: MetricOptions, bind: Bind) =>
 /** Everything behind the numbers of a SELECT: one row per value, ranked and cut. */
 export function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
   const { type, limit, offset, search } = options;
-  const { toValue } = dimensions[type];
-  const valued = toValue ? `SELECT * REPLACE (${toValue('x')} AS x) FROM (${rows})` : rows;
+  const { finish } = dimensions[type];
   return `${isPlace(type) ? ', x_country AS country' : ''}
-    FROM (${valued})
+    FROM (${finish ? finish(rows) : rows})
     WHERE x != '' ${search ? `AND ${containsText('x', search, bind)}` : ''}
     GROUP BY x, x_country
     ORDER BY ${rankOf(options)} DESC, x, x_country

@@ -38,7 +38,7 @@ export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, a
         WITH ${eventCondition(question, bind)} AS fits
         SELECT
           visit_id,
-          ${dimension.toValue ? dimension.value : `toString(${dimension.value})`} AS group_value,
+          ${dimension.finish ? dimension.value : `toString(${dimension.value})`} AS group_value,
           ${country} AS group_country,
           max(events.visitor_key) AS visitor_key,
           toUnixTimestamp64Milli(min(created_at)) AS group_first,
