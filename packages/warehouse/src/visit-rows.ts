@@ -42,16 +42,11 @@ export function asksForWholeVisits({ filters, segment, cohort, collectedSince, e
 export const hasFilters = ({ filters, segment }: Question): boolean =>
   filters.length + (segment?.filters.length ?? 0) > 0;
 
-/** Rows of site_visits: visits all of whose events lie inside the range and whose row is regular. */
+/** Rows of site_visits: visits all of whose events lie inside the range, that began around it, and whose row is regular. */
 export function wholeVisits(question: Question, bind: Bind, without: Irregularity | null): string {
   const { startAt, endAt } = question.range;
-  return `${keysAround(question, bind)} AND first_at >= ${instant(startAt, bind)} AND last_at <= ${instant(endAt, bind)}${without ? ` AND NOT (${irregular[without]})` : ''}`;
-}
-
-/** Rows of site_visits: visits that have begun by the range's end and not ended before its start. */
-export function overlappingVisits(question: Question, bind: Bind): string {
-  const { startAt, endAt } = question.range;
-  return `${keysAround(question, bind)} AND first_at <= ${instant(endAt, bind)} AND last_at >= ${instant(startAt, bind)}`;
+  return `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND first_at >= ${instant(startAt, bind)}
+    AND last_at <= ${instant(endAt, bind)}${without ? ` AND NOT (${irregular[without]})` : ''}`;
 }
 
 /**
@@ -61,12 +56,15 @@ export function overlappingVisits(question: Question, bind: Bind): string {
 export function cutVisits(question: Question, bind: Bind, without: Irregularity | null): string {
   const { startAt, endAt } = question.range;
   const [start, end] = [instant(startAt, bind), instant(endAt, bind)];
-  const isIrregular = without ? irregular[without] : '0';
-  // Of the quarters only strays are irregular, which are found wherever they are.
-  const keys =
-    without === 'attributes'
-      ? overlappingVisits(question, bind)
-      : `${keysOf(question, bind, [around(startAt, startAt, bind), around(endAt, endAt, bind)])} AND first_at <= ${end} AND last_at >= ${start}`;
+  const [site, began] = [siteOf(question, bind), beganAround(startAt, endAt, bind)];
+  const isIrregular = `${without ? irregular[without] : '0'} OR NOT (${began})`;
+  const isCut = `first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR ${isIrregular})`;
+  const isStray = `(start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site})`;
+  // Of the quarters only strays are irregular. Attributes may differ anywhere: then strays from elsewhere are added, as looking each visit up is dear.
+  const near = `${beganAround(startAt, startAt, bind)} OR ${beganAround(endAt, endAt, bind)} OR ${isStray}`;
+  const visits = (keys: string) => `SELECT * FROM site_visits FINAL WHERE ${site} AND (${keys}) AND ${isCut}`;
+  const found =
+    without === 'attributes' ? `${visits(began)} UNION ALL ${visits(`NOT (${began}) AND ${isStray}`)}` : visits(near);
   return `(
     SELECT tuple(
       groupArray(visit_id),
@@ -74,8 +72,7 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       minOrNullIf(first_at, last_at > ${end}),
       minOrNullIf(first_at, ${isIrregular}),
       maxOrNullIf(last_at, ${isIrregular}))
-    FROM site_visits FINAL
-    WHERE ${keys} AND (first_at < ${start} OR last_at > ${end} OR ${isIrregular})
+    FROM (${found})
   ) AS cut`;
 }
 
@@ -83,18 +80,23 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
 export const inCutVisits = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
   AND visit_id IN (SELECT arrayJoin(cut.1))`;
 
-/** Keys of all visits that can have an event in the range. */
-function keysAround(question: Question, bind: Bind): string {
-  return keysOf(question, bind, [around(question.range.startAt, question.range.endAt, bind)]);
+/** A row for each reason why an event may not tell its visit's visitor: an anonymous and an identified session in one visit, or a visit from elsewhere. */
+export function visitsOfTwoVisitors(question: Question, bind: Bind): string {
+  const { startAt, endAt } = question.range;
+  const site = siteOf(question, bind);
+  return `
+    SELECT 1 AS found FROM site_visits FINAL
+    WHERE ${site} AND ${beganAround(startAt, endAt, bind)} AND visitor_key_min != visitor_key
+      AND first_at <= ${instant(endAt, bind)} AND last_at >= ${instant(startAt, bind)}
+    LIMIT 1
+    UNION ALL
+    SELECT 1 AS found FROM stray_visits WHERE ${site} LIMIT 1`;
 }
 
-function keysOf({ websiteId }: Question, bind: Bind, startHours: string[]): string {
-  const site = `website_id = ${bind(websiteId, 'UUID')}`;
-  return `${site} AND (${startHours.join(' OR ')} OR (start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site}))`;
-}
+const siteOf = ({ websiteId }: Question, bind: Bind): string => `website_id = ${bind(websiteId, 'UUID')}`;
 
 /** The hours in which visits begin that have an event between the two instants, but for strays. */
-function around(from: Date, to: Date, bind: Bind): string {
+function beganAround(from: Date, to: Date, bind: Bind): string {
   const second = (ms: number) => Math.min(Math.max(Math.floor(ms / 1000), 0), lastSecond);
   const hour = (ms: number) => `toDateTime(${bind(second(ms), 'Int64')}, 'UTC')`;
   return `start_hour BETWEEN ${hour(from.getTime() - afterHourMs)} AND ${hour(to.getTime() + beforeHourMs)}`;

@@ -4,7 +4,7 @@ import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther } from '../timings.ts';
-import { cutVisits, overlappingVisits, type ReadFrom } from '../visit-rows.ts';
+import { cutVisits, type ReadFrom, visitsOfTwoVisitors } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
 import { biggestTexts, isOfTexts, nextBiggestText } from './text-candidates.ts';
 import {
@@ -29,7 +29,7 @@ const MetricRow = z.object({ x: z.string(), y: z.number(), country: z.string().o
 /** A value and how many visitors (for `event`: how many events) carry it. `country` beside a region or city. */
 export type Metric = z.infer<typeof MetricRow>;
 
-const ExistsRow = z.object({ exists: z.number() });
+const FoundRow = z.object({ found: z.number() });
 const CountRow = z.object({ events: z.number() });
 
 /** The values of a dimension, most first, equal ones in code point order; without the empty value. */
@@ -60,7 +60,7 @@ const candidateShares = [2, 20];
 /** Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. */
 async function rankSingleEvents(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
   const { type, limit, offset } = options;
-  const found = type === 'event' ? undefined : await run(twoVisitorsQuery(question), question, ExistsRow);
+  const found = type === 'event' ? undefined : await run(twoVisitorsQuery(question), question, FoundRow);
   const oneVisitorPerVisit = found?.rows.length === 0 || type === 'event';
   const timings = found ? [found.timing] : [];
   const rank = async (among?: (bind: Bind) => string): Promise<Metric[]> => {
@@ -89,12 +89,7 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   return answer(await rank());
 }
 
-/** A row if a visit of the range has an anonymous and an identified session. */
-const twoVisitorsQuery = (question: Question) =>
-  buildQuery(
-    (bind) =>
-      `SELECT 1 AS exists FROM site_visits FINAL WHERE ${overlappingVisits(question, bind)} AND visitor_key_min != visitor_key LIMIT 1`,
-  );
+const twoVisitorsQuery = (question: Question) => buildQuery((bind) => visitsOfTwoVisitors(question, bind));
 
 const rankOf = ({ type }: MetricOptions) => (type === 'event' ? 'sum(value_events)' : 'uniqExact(visitor)');
 
