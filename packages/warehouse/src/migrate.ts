@@ -19,7 +19,8 @@ const statementMaxMs = 6 * 3_600_000;
 
 /**
  * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen, in order.
- * Every statement is written to be repeatable, so that two runs at once, or one cut short, do no harm. Events may flow in meanwhile.
+ * Every statement is written to be repeatable, so that one that was cut short may be run again. Events may flow in meanwhile. Two at once may
+ * not where there is data: one would empty what the other has filled; `migrate` of the registry keeps them apart.
  * With `cluster` the tables are replicated ones, created on every node.
  */
 export async function migrate(address: ClickHouseAddress, cluster?: string): Promise<void> {

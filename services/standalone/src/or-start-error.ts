@@ -5,6 +5,7 @@ export async function orStartError<Value>(what: string, work: () => Promise<Valu
   try {
     return await work();
   } catch (error) {
+    if (error instanceof StartError) throw error;
     const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
     throw new StartError(`${what}: ${cause instanceof Error ? cause.message : message}`);
   }

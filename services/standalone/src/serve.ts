@@ -37,10 +37,11 @@ export async function serve(parts: {
   life.onStop('connections', async () => {
     await Promise.all([registry.close(), warehouse.close()]);
   });
-  await Promise.all([
-    orStartError('PostgreSQL (DATABASE_URL) cannot be used', () => migrate(stores.databaseUrl)),
-    orStartError('ClickHouse (CLICKHOUSE_URL) cannot be used', () => prepareWarehouse(warehouse, config)),
-  ]);
+  await orStartError('PostgreSQL (DATABASE_URL) cannot be used', () =>
+    migrate(stores.databaseUrl, () =>
+      orStartError('ClickHouse (CLICKHOUSE_URL) cannot be used', () => prepareWarehouse(warehouse, config)),
+    ),
+  );
 
   // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to itself.
   let answer = answerNotYet;

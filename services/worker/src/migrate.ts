@@ -26,9 +26,12 @@ async function run(): Promise<void> {
   const config = loadConfig(MigrateConfig, process.env);
   const warehouse = createWarehouse(config.CLICKHOUSE_URL);
   try {
-    await whenReachable('Postgres', () => migrate(config.DATABASE_URL));
-    await whenReachable('ClickHouse', () => warehouse.migrate(config.CLICKHOUSE_CLUSTER));
-    await warehouse.setRetention(config.RETENTION_DAYS, config.CLICKHOUSE_CLUSTER);
+    await whenReachable('Postgres', () =>
+      migrate(config.DATABASE_URL, async () => {
+        await whenReachable('ClickHouse', () => warehouse.migrate(config.CLICKHOUSE_CLUSTER));
+        await warehouse.setRetention(config.RETENTION_DAYS, config.CLICKHOUSE_CLUSTER);
+      }),
+    );
   } finally {
     await warehouse.close();
   }

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
+import { createClickHouseDatabase, createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { applyFirstSchema } from '@meridian/warehouse/test-first-schema';
+import { findWrongRows } from '@meridian/warehouse/test-rollups';
+import { createTestSite } from '@meridian/warehouse/test-site';
+import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const folder = dirname(dirname(fileURLToPath(import.meta.url)));
+const until = { timeout: 120_000, interval: 30 };
+
+let postgres: Awaited<ReturnType<typeof createPostgresDatabase>>;
+let clickhouse: Awaited<ReturnType<typeof createClickHouseDatabase>>;
+let proxy: TestProxy;
+let warehouse: Warehouse;
+let processes: ChildProcess[];
+
+beforeEach(async () => {
+  [postgres, clickhouse] = await Promise.all([createPostgresDatabase(), createClickHouseDatabase()]);
+  await applyFirstSchema(clickhouse.url);
+  const { hostname: host, port } = new URL(clickhouse.url);
+  proxy = await createTestProxy({ host, port: Number(port) });
+  warehouse = createWarehouse(clickhouse.url);
+  processes = [];
+});
+afterEach(async () => {
+  for (const one of processes) one.kill('SIGKILL');
+  await Promise.all([proxy.close(), warehouse.close()]);
+  await Promise.all([postgres.drop(), clickhouse.drop()]);
+});
+
+/** `npm run migrate`, with ClickHouse behind the proxy. */
+function startMigrate(): ChildProcess {
+  const proxied = new URL(clickhouse.url);
+  proxied.host = `127.0.0.1:${proxy.port}`;
+  const env = { PATH: process.env.PATH, DATABASE_URL: postgres.url, CLICKHOUSE_URL: proxied.href };
+  const one = spawn('node', ['--import', 'tsx', 'src/migrate.ts'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  processes.push(one);
+  return one;
+}
+
+async function ask(query: string): Promise<string> {
+  return (await runClickHouse(clickhouse.url, query.replaceAll('{db}', clickhouse.database))).trim();
+}
+
+const isApplied = () => ask(`SELECT count() FROM {db}.schema_migrations WHERE name LIKE '0002%'`);
+const hasTable = (name: string) =>
+  ask(`SELECT count() FROM system.tables WHERE database = '{db}' AND name = '${name}'`);
+
+/** A website with visits in two years, and how many pageviews it has. */
+async function filledSite() {
+  const site = createTestSite(warehouse);
+  const events = Array.from({ length: 400 }, (_, i) => ({
+    t: Date.UTC(2025, 8, 1) + i * 16 * 3_600_000,
+    session: `s${i % 50}`,
+    visit: `v${i % 300}`,
+    urlPath: `/${i % 20}`,
+  }));
+  await site.insert(events.filter(({ t }) => t < Date.UTC(2026, 0, 1)));
+  await site.insert(events.filter(({ t }) => t >= Date.UTC(2026, 0, 1)));
+  const question = site.ask({ range: { startAt: new Date('2025-01-01'), endAt: new Date('2027-01-01') } });
+  return { site, pageviews: async () => (await warehouse.getStats(question)).value.pageviews };
+}
+
+test('a migration that is killed, wherever, is completed by the next one; no event is lost and no rollup counts one twice', async () => {
+  const { site, pageviews } = await filledSite();
+  proxy.slowDown(100); // so that it is caught
+  const stages: Record<string, () => Promise<boolean>> = {
+    'the first new table is there': async () => (await hasTable('site_visits')) === '1',
+    'the old ones are gone': async () => (await hasTable('path_day')) === '0',
+    'the first rollup is being filled': async () => (await ask('SELECT count() FROM {db}.site_visits')) !== '0',
+    'the last one is': async () => (await ask('SELECT count() FROM {db}.site_texts')) !== '0',
+  };
+  let expected = 400;
+  for (const [stage, isReached] of Object.entries(stages)) {
+    const one = startMigrate();
+    await expect.poll(isReached, { ...until, message: stage }).toBe(true);
+    one.kill('SIGKILL');
+    await once(one, 'exit');
+    expect([stage, await isApplied()]).toEqual([stage, '0']);
+    await site.insert([{ t: '10:00', visit: stage, urlPath: '/between' }]);
+    expected += 1;
+    expect(await pageviews()).toBe(expected);
+  }
+  proxy.slowDown(0);
+  const [code] = await once(startMigrate(), 'exit');
+  expect([code, await isApplied()]).toEqual([0, '1']);
+  expect(await pageviews()).toBe(expected);
+  expect(await findWrongRows(clickhouse.url)).toEqual([]);
+}, 300_000);
+
+test('two at once on filled stores: one does it, the other one finds it done; questions are right all along', async () => {
+  const { pageviews } = await filledSite();
+  proxy.slowDown(20);
+  let areRunning = true;
+  const ended = Promise.all([startMigrate(), startMigrate()].map(async (one) => (await once(one, 'exit'))[0])).finally(
+    () => {
+      areRunning = false;
+    },
+  );
+  while (areRunning) {
+    expect(await pageviews()).toBe(400);
+    if ((await isApplied()) === '1') expect(await ask('SELECT sum(pageviews) FROM {db}.site_visits')).toBe('400');
+  }
+  expect(await ended).toEqual([0, 0]);
+  expect(await findWrongRows(clickhouse.url)).toEqual([]);
+}, 300_000);
