@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rollupTables } from './rollups.ts';
 import { findWrongRows } from './test-rollups.ts';
-import { at, createTestSite, type TestEvent } from './test-site.ts';
+import { at, createTestSite, type TestEvent, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
+import { createWarehouse } from './warehouse.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
 
@@ -93,25 +94,74 @@ test('a reset may be repeated, and events collected after it go on counting', as
   expect(await findWrongRows(database.url, site.websiteId)).toEqual([]);
 });
 
-test('a reset leaves rollups that agree with the events while events go on arriving', async () => {
-  const site = createTestSite(warehouse);
-  await site.insert(
-    Array.from({ length: 100 }, (_, i) => ({ t: at('11:40') + i, visit: `old${i % 50}`, urlPath: '/before' })),
-  );
-  let resetting = true;
-  let inserted = 0;
+/**
+ * Blocks of the website as a worker brings them: visits that go on, late events, one long ago, and blocks that come twice. Stops when told;
+ * gives the number of pageviews.
+ */
+function keepArriving(site: ReturnType<typeof createTestSite>, neighbour = site): () => Promise<number> {
+  let isOn = true;
+  let pageviews = 0;
   const arriving = (async () => {
-    while (resetting) {
-      const visits = [`old${inserted % 50}`, `new${inserted}`];
-      await site.insert(visits.map((visit) => ({ t: at('12:00') + inserted, visit, urlPath: '/after' })));
-      inserted += 1;
-      await delay(300); // blocks come at a pace, as a worker's do
+    for (let n = 0; isOn; n++) {
+      const event = { t: at('12:00') + n * 1_000, visit: `old${n % 50}`, urlPath: `/after${n % 3}` };
+      const rows = [
+        site.toRow(event),
+        site.toRow({ ...event, visit: `new${n}`, session: `${n % 4}`, pageTitle: 'Title' }),
+        site.toRow({ ...event, t: event.t - 15 * 60_000, collectedAt: event.t, visit: `new${n}`, session: `${n % 4}` }),
+        site.toRow({ ...event, t: at('2026-03-01T00:00Z') + n, collectedAt: event.t, visit: `past${n}` }),
+        neighbour.toRow({ ...event, eventType: 2, eventName: 'x' }),
+      ];
+      const token = randomUUID();
+      for (let times = n % 3 === 0 ? 2 : 1; times > 0; times--) await warehouse.insertEvents(toBlock(rows), token);
+      pageviews += 4;
+      await delay(200); // blocks come at a pace, as a worker's do
     }
   })();
-  await warehouse.purgeCollectedBefore(site.websiteId, new Date(at('12:00'))).finally(() => {
-    resetting = false;
-  });
-  await arriving;
-  expect((await warehouse.getStats(site.ask())).value.pageviews).toBe(2 * inserted);
+  return async () => {
+    isOn = false;
+    await arriving;
+    return pageviews;
+  };
+}
+
+const before: TestEvent[] = Array.from({ length: 100 }, (_, i) => ({
+  t: at('11:40') + i,
+  visit: `old${i % 50}`,
+  urlPath: '/before',
+  collectedAt: at('11:40') + i,
+}));
+const always = { range: { startAt: new Date('2026-01-01'), endAt: new Date('2027-01-01') } };
+
+test('a reset leaves rollups that agree with the events while events go on arriving', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert(before);
+  const stop = keepArriving(site);
+  await warehouse.purgeCollectedBefore(site.websiteId, new Date(at('12:00')));
+  const pageviews = await stop();
+  expect((await warehouse.getStats(site.ask(always))).value.pageviews).toBe(pageviews);
   expect(await findWrongRows(database.url, site.websiteId)).toEqual([]);
-});
+}, 120_000);
+
+test('two workers that reset one website at the same time, while events go on arriving, leave rollups that agree with the events', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert(before);
+  const stop = keepArriving(site);
+  const other = createWarehouse(database.url);
+  const reset = new Date(at('12:00'));
+  await Promise.all([warehouse, other].map((one) => one.purgeCollectedBefore(site.websiteId, reset)));
+  const pageviews = await stop();
+  await other.close();
+  expect((await warehouse.getStats(site.ask(always))).value.pageviews).toBe(pageviews);
+  expect(await findWrongRows(database.url, site.websiteId)).toEqual([]);
+}, 180_000);
+
+test('a purge takes nothing from a website whose events arrive meanwhile in the same blocks as those of others', async () => {
+  const [gone, kept, other] = [createTestSite(warehouse), createTestSite(warehouse), createTestSite(warehouse)];
+  await gone.insert(before);
+  const stop = keepArriving(kept, other);
+  await warehouse.purgeWebsite(gone.websiteId);
+  const pageviews = await stop();
+  expect(await rowCounts(gone.websiteId)).toEqual(noneOfAny);
+  expect((await warehouse.getStats(kept.ask(always))).value.pageviews).toBe(pageviews);
+  for (const { websiteId } of [gone, kept, other]) expect(await findWrongRows(database.url, websiteId)).toEqual([]);
+}, 120_000);
