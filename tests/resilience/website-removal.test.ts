@@ -121,7 +121,7 @@ test('a worker is killed in the middle of a removal: another one completes it, a
   const left = await rowsByTable(websiteId);
   expect(Object.keys(left).length).toBeGreaterThan(0);
 
-  await endLease(websiteId);
+  await endLease(`purge-${websiteId}`);
   await other?.start();
   await untilPurged(websiteId);
   expect(await rowsByTable(websiteId)).toEqual({});
@@ -129,9 +129,42 @@ test('a worker is killed in the middle of a removal: another one completes it, a
   await doer?.start();
 }, 120_000);
 
+test('a worker is killed while it makes the rollups of a reset anew: another one completes it while events come, and every rollup is right', async () => {
+  const websiteId = await system.newWebsite();
+  await sendMany(websiteId, 200);
+  await untilLogIsEmpty(system);
+  const [doer, other] = system.members.worker;
+  await other?.end('SIGTERM');
+
+  system.proxies.clickhouse.slowDown(500);
+  await system.api.ok('POST', `/websites/${websiteId}/reset`);
+  // The events are gone, and the first rollup with them; the others are still as they were.
+  await eventually(
+    () => rowsByTable(websiteId),
+    (rows) => !rows.events && !rows.site_visits && (rows.site_15m ?? 0) > 0,
+  );
+  await doer?.end('SIGKILL');
+  system.proxies.clickhouse.goUp();
+  expect((await system.wrongRows(websiteId)).length).toBeGreaterThan(0);
+
+  const [job = ''] = await system.redis.lrange('{bull}:jobs:active', 0, -1);
+  expect(job).toContain(`reset-${websiteId}`);
+  await endLease(job);
+  await other?.start();
+  for (let i = 0; i < 5; i++) await sendMany(websiteId, 20);
+  await eventually(
+    () => system.postgres(`SELECT 1 FROM website WHERE id = '${websiteId}' AND pending_reset_at IS NULL`),
+    (rows) => rows.length === 1,
+    60_000,
+  );
+  await untilLogIsEmpty(system);
+  expect(await system.wrongRows(websiteId)).toEqual([]);
+  expect(await statsOf(system.api, websiteId)).toMatchObject({ pageviews: 95 });
+  await doer?.start();
+}, 180_000);
+
 /** What the killed worker held ends now, as Redis's clock would end it within a minute. */
-async function endLease(websiteId: string): Promise<void> {
-  const job = `purge-${websiteId}`;
+async function endLease(job: string): Promise<void> {
   const { redis } = system;
   expect(await redis.lrange('{bull}:jobs:active', 0, -1)).toEqual([job]);
   await redis.del(`{bull}:jobs:${job}:lock`, '{bull}:jobs:stalled-check');
