@@ -42,8 +42,8 @@ export function parseRollupArguments(args: string[]): { scope: RollupScope; repa
   const { website, from, to, repair = false, json = false } = parseOrExplain(() => parseArgs({ args, options })).values;
   if (website !== undefined && !z.uuid().safeParse(website).success)
     throw new UsageError('--website is the id of a website');
-  const fromAt = from === undefined ? undefined : parseDate('--from', from);
-  const toAt = to === undefined ? undefined : parseDate('--to', to);
+  const fromAt = from === undefined ? undefined : parseDate(from);
+  const toAt = to === undefined ? undefined : parseDate(to);
   if (fromAt && toAt && fromAt >= toAt) throw new UsageError('--from is before --to');
   return {
     scope: { ...(website && { websiteIds: [website] }), ...(fromAt && { from: fromAt }), ...(toAt && { to: toAt }) },
@@ -52,10 +52,10 @@ export function parseRollupArguments(args: string[]): { scope: RollupScope; repa
   };
 }
 
-function parseDate(name: string, text: string): Date {
+function parseDate(text: string): Date {
   const date = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text);
   if (!date.success)
-    throw new UsageError(`${name} is a day such as 2026-06-10, or an instant such as 2026-06-10T12:00:00Z`);
+    throw new UsageError('--from and --to take a day such as 2026-06-10, or an instant such as 2026-06-10T12:00:00Z');
   return new Date(date.data);
 }
 
