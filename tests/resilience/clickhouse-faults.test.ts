@@ -6,7 +6,7 @@ import { exactlyOnce, underLoad, untilAccepted } from './under-load.ts';
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ counts: { worker: 2 } });
-}, 60_000);
+}, 120_000);
 afterEach(() => system.proxies.clickhouse.goUp());
 afterAll(() => system.stop());
 

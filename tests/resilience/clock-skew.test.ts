@@ -23,7 +23,7 @@ beforeAll(async () => {
   const [first, second] = system.members.ingest;
   if (!first || !second) throw new Error('no collectors');
   [right, wrong] = [first, second];
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 const send = async (to: Member, payload: object, cache?: string) =>

@@ -8,7 +8,7 @@ import { exactlyOnce, underLoad } from './under-load.ts';
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ counts: { worker: 2 }, env: { STALL_MAX_MS: '1000' } });
-}, 60_000);
+}, 120_000);
 afterEach(() => system.proxies.clickhouse.goUp());
 afterAll(() => system.stop());
 

@@ -16,7 +16,7 @@ let system: System;
 beforeAll(async () => {
   redis = await startOwnRedis();
   system = await startSystem({ redisUrl: redis.url });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await system.stop();
   await redis.remove();

@@ -8,7 +8,7 @@ import { type System, startSystem } from './system.ts';
 let system: System;
 beforeAll(async () => {
   system = await startSystem();
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 const log = eventsKey(0);

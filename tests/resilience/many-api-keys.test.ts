@@ -8,7 +8,7 @@ const requests = 100;
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ counts: { ingest: 0, worker: 0 } });
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 /** Key number `n` in its public form; the registry keeps its hash only. */

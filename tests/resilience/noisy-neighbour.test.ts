@@ -9,7 +9,7 @@ const backlog = 30_000;
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ partitions, counts: { worker: 1 }, env: { FLUSH_MAX_ROWS: '2000' } });
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 const sendMany = async (websiteId: string, count: number): Promise<void> => {

@@ -6,7 +6,7 @@ import { type System, startSystem } from './system.ts';
 let system: System;
 beforeAll(async () => {
   system = await startSystem();
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 const endOtherConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

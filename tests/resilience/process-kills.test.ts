@@ -10,7 +10,7 @@ const kills = 20;
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ counts: { ingest: 2, worker: 2 } });
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 async function killAndReplace(member: Member | undefined): Promise<void> {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const [first] = system.members.ingest;
   if (!first) throw new Error('no collector');
   collector = first;
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await system.stop();
   await redis.remove();

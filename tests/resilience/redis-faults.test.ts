@@ -10,7 +10,7 @@ let system: System;
 beforeAll(async () => {
   redis = await startOwnRedis();
   system = await startSystem({ redisUrl: redis.url });
-}, 60_000);
+}, 120_000);
 afterEach(() => system.proxies.redis.goUp());
 afterAll(async () => {
   await system.stop();

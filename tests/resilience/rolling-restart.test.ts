@@ -13,7 +13,7 @@ beforeAll(async () => {
   system = await startSystem({ counts: { ingest: 2, worker: 2 }, env: { STOP_DELAY_MS: '2000' } });
   balancer = await createTestProxy(...targets(system.ingestPorts()));
   void keepToReadyOnes();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   isOver = true;
   await balancer.close();

@@ -7,7 +7,7 @@ const residentMaxBytes = 256 * 1_048_576;
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ counts: { ingest: 2 }, env: { NODE_OPTIONS: '--max-old-space-size=160' } });
-}, 60_000);
+}, 120_000);
 afterAll(() => system.stop());
 
 test('with 160 MB of heap for each process none needs more than 256 MB, everything is stored once, and no process dies, also after ClickHouse was away for a while', async () => {

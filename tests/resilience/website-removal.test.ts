@@ -7,7 +7,7 @@ import { type System, startSystem } from './system.ts';
 let system: System;
 beforeAll(async () => {
   system = await startSystem({ counts: { ingest: 2, query: 2, worker: 2 } });
-}, 60_000);
+}, 120_000);
 afterEach(() => system.proxies.clickhouse.goUp());
 afterAll(() => system.stop());
 
