@@ -11,7 +11,25 @@ import {
 } from '@meridian/runtime/config';
 import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
-import { defaultQuestionLimits as defaults } from './statistics/question-turns.ts';
+import { defaultQuestionLimits as defaults, type QuestionLimits } from './statistics/question-turns.ts';
+
+/** The longest that a question can be made to wait for its turn. */
+export const questionWaitMaxMs = 60_000;
+
+/** How many questions of one account, and of all, a process asks ClickHouse at once; the others wait for their turn. */
+export const QuestionSettings = z.object({
+  QUESTIONS_PER_CALLER: wholeNumber(1).default(defaults.perCaller),
+  QUESTIONS_IN_ALL: wholeNumber(1).default(defaults.inAll),
+  QUESTION_WAIT_MAX_MS: wholeNumber(0, questionWaitMaxMs).default(defaults.waitMaxMs),
+});
+
+export function questionLimitsOf(settings: z.infer<typeof QuestionSettings>): QuestionLimits {
+  return {
+    perCaller: settings.QUESTIONS_PER_CALLER,
+    inAll: settings.QUESTIONS_IN_ALL,
+    waitMaxMs: settings.QUESTION_WAIT_MAX_MS,
+  };
+}
 
 /** The environment of a query API that runs as its own process. */
 export const QueryEnvironment = z.object({
@@ -29,10 +47,7 @@ export const QueryEnvironment = z.object({
   /** The account that the first start creates on self-hosted; its password is generated and shown once when not given. */
   ADMIN_USERNAME: z.string().default('admin'),
   ADMIN_PASSWORD: z.string().min(8).max(255).optional(),
-  /** How many questions of one account, and of all, this process asks ClickHouse at once; the others wait for their turn. */
-  QUESTIONS_PER_CALLER: wholeNumber(1).default(defaults.perCaller),
-  QUESTIONS_IN_ALL: wholeNumber(1).default(defaults.inAll),
-  QUESTION_WAIT_MAX_MS: wholeNumber(0, 60_000).default(defaults.waitMaxMs),
+  ...QuestionSettings.shape,
   LOG_LEVEL: logLevel.default('info'),
   LOG_SAMPLE_RATE: logSampleRate.default(1),
   STOP_DELAY_MS: stopDelayMs,

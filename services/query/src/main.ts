@@ -10,18 +10,20 @@ import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
-import { QueryEnvironment } from './config.ts';
+import { QueryEnvironment, questionLimitsOf, questionWaitMaxMs } from './config.ts';
 import { createQueryListener } from './create-query-listener.ts';
 import { createOnQuery } from './on-query.ts';
 import { onceRegistryAnswers } from './once-registry-answers.ts';
 import { createQueryCounts } from './query-counts.ts';
 
-/** Longer than the slowest question, which the warehouse ends after 15 s; one that has to wait for its turn by then may be cut. */
-const stopGraceMs = 20_000;
+/** Longer than the slowest question, which the warehouse ends after 15 s. */
+const questionMaxMs = 20_000;
+/** Longer than the last question can be waited for, however long it waits for its turn, after the longest delay of the stop. */
+const stopMaxMs = questionWaitMaxMs + questionMaxMs + 15_000;
 
 const logger = createLogger({ service: 'query' });
 
-runProcess({ logger }, async (life) => {
+runProcess({ logger, stopMaxMs }, async (life) => {
   const env = loadConfig(QueryEnvironment, process.env);
   logger.level = env.LOG_LEVEL;
   logger.info(redactConfig(env), 'starting');
@@ -53,11 +55,7 @@ runProcess({ logger }, async (life) => {
     life.onStop('administrator', endAttempts);
   }
   const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
-  const questionLimits = {
-    perCaller: env.QUESTIONS_PER_CALLER,
-    inAll: env.QUESTIONS_IN_ALL,
-    waitMaxMs: env.QUESTION_WAIT_MAX_MS,
-  };
+  const questionLimits = questionLimitsOf(env);
   const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate, questionLimits };
   const now = () => new Date();
   const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
@@ -66,7 +64,7 @@ runProcess({ logger }, async (life) => {
   const server = await listenOrSay('PORT', listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
   life.onStop('http', async () => {
     await drain();
-    await server.close(stopGraceMs);
+    await server.close(questionLimits.waitMaxMs + questionMaxMs);
   });
   logger.info({ port: server.port }, 'listening');
 });

@@ -1,5 +1,5 @@
 import { CollectSettings } from '@meridian/ingest/config';
-import { QueryEnvironment } from '@meridian/query/config';
+import { QueryEnvironment, QuestionSettings } from '@meridian/query/config';
 import { appSecret, logLevel, port, retentionDays } from '@meridian/runtime/config';
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
@@ -9,6 +9,7 @@ export const StandaloneConfig = CollectSettings.extend(
   QueryEnvironment.pick({ MODE: true, ADMIN_USERNAME: true, ADMIN_PASSWORD: true, HOST: true, METRICS_PORT: true })
     .shape,
 )
+  .extend(QuestionSettings.shape)
   .extend(WorkerSettings.shape)
   .extend({
     PORT: port.default(3000),

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { type CollectCounts, collectMetrics, createCollectCounts } from '@meridian/ingest/collect-counts';
 import { createIngest } from '@meridian/ingest/create-ingest';
+import { questionLimitsOf } from '@meridian/query/config';
 import { createQueryListener } from '@meridian/query/create-query-listener';
 import { createQueryCounts, type QueryCounts } from '@meridian/query/query-counts';
 import { createFailedJobs } from '@meridian/queue/failed-jobs';
@@ -98,6 +99,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
       trustedProxies: settings.TRUSTED_PROXIES,
       clientIpHeader: settings.CLIENT_IP_HEADER,
       logSampleRate: settings.LOG_SAMPLE_RATE,
+      questionLimits: questionLimitsOf(settings),
     },
     logger,
     counts: counts.query,

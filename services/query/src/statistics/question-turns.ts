@@ -20,8 +20,8 @@ export type QuestionTurns = {
   take<Value>(callerId: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value>;
 };
 
-/** The questions of one caller: a Set, because one may leave from the middle. */
-type Line = { running: number; waiting: Set<() => void> };
+/** The questions of one caller: a Set, because one may leave from the middle. `turn`: counts up; who began or ended one last has the highest. */
+type Line = { running: number; waiting: Set<() => void>; turn: number };
 
 /**
  * Lets the questions of one process take turns. When one ends, the caller with the fewest running is next, of equals the one whose last turn is
@@ -31,36 +31,42 @@ export function createQuestionTurns(
   { perCaller, inAll, waitMaxMs }: QuestionLimits,
   counts: Pick<QueryCounts, 'questionsWaiting' | 'questionsRefused'>,
 ): QuestionTurns {
-  /** Of callers with questions; who begins or ends one goes to the end. */
+  /** Of callers with questions. */
   const lines = new Map<string, Line>();
   let running = 0;
+  let turn = 0;
 
-  function start(callerId: string, line: Line): void {
+  function newLine(callerId: string): Line {
+    const line = { running: 0, waiting: new Set<() => void>(), turn: ++turn };
+    lines.set(callerId, line);
+    return line;
+  }
+
+  function start(line: Line): void {
     running++;
     line.running++;
-    toEnd(callerId, line);
+    line.turn = ++turn;
   }
 
   function end(callerId: string, line: Line): void {
     running--;
     line.running--;
-    toEnd(callerId, line);
-    letNextStart();
+    line.turn = ++turn;
+    forgetIdle(callerId, line);
+    if (counts.questionsWaiting > 0) letNextStart();
   }
 
-  function toEnd(callerId: string, line: Line): void {
-    lines.delete(callerId);
-    if (line.running > 0 || line.waiting.size > 0) lines.set(callerId, line);
+  function forgetIdle(callerId: string, line: Line): void {
+    if (line.running === 0 && line.waiting.size === 0) lines.delete(callerId);
   }
 
   function letNextStart(): void {
-    let next: [string, Line] | undefined;
-    for (const [callerId, line] of lines)
-      if (line.waiting.size > 0 && line.running < Math.min(perCaller, next?.[1].running ?? perCaller))
-        next = [callerId, line];
-    const [begin] = next?.[1].waiting ?? [];
+    let next: Line | undefined;
+    for (const line of lines.values())
+      if (line.waiting.size > 0 && line.running < perCaller && (!next || isBefore(line, next))) next = line;
+    const [begin] = next?.waiting ?? [];
     if (!next || !begin) return;
-    start(...next);
+    start(next);
     begin();
   }
 
@@ -78,7 +84,7 @@ export function createQuestionTurns(
       };
       const refuse = (error: Error): void => {
         leave();
-        if (line.running === 0 && line.waiting.size === 0) lines.delete(callerId);
+        forgetIdle(callerId, line);
         reject(error);
       };
       const giveUp = (): void => refuse(new WarehouseError('aborted', 'The question was given up'));
@@ -95,12 +101,10 @@ export function createQuestionTurns(
 
   return {
     async take(callerId, signal, work) {
-      const line = lines.get(callerId) ?? { running: 0, waiting: new Set() };
-      if (running < inAll && line.running < perCaller) start(callerId, line);
-      else if (line.waiting.size < waitingMax) {
-        lines.set(callerId, line);
-        await untilTurn(callerId, line, signal);
-      } else {
+      const line = lines.get(callerId) ?? newLine(callerId);
+      if (running < inAll && line.running < perCaller) start(line);
+      else if (line.waiting.size < waitingMax) await untilTurn(callerId, line, signal);
+      else {
         counts.questionsRefused.too_many++;
         throw new ApiError('rate-limited', 'Too many of your questions are waiting already.', {
           headers: { 'retry-after': retryAfterSeconds },
@@ -114,3 +118,5 @@ export function createQuestionTurns(
     },
   };
 }
+
+const isBefore = (a: Line, b: Line): boolean => a.running < b.running || (a.running === b.running && a.turn < b.turn);
