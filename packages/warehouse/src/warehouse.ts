@@ -17,7 +17,6 @@ import type { Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
 import { setRetention } from './retention.ts';
 import { type DriftScope, drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
-import { repairRollups } from './rollups.ts';
 import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
@@ -73,7 +72,6 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     readState: () => readClickHouseState(address),
     findRollupDrift: (now: Date, scope: DriftScope) => findRollupDrift(client, now, scope),
     drawActiveWebsites: (now: Date, count: number) => drawActiveWebsites(client, now, count),
-    repairRollups: (websiteId: string) => repairRollups(client, websiteId),
     /** Resolves when ClickHouse answers. */
     async ping(): Promise<void> {
       const answer = await client.ping();
