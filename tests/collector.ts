@@ -59,7 +59,10 @@ export type LoggedEvent = {
   tag: string;
 };
 
-/** The website's event log, oldest first, as soon as it has `count` events that fit `query`; a page of 1,000 at most. */
+/**
+ * The website's event log, oldest first, as soon as it has `count` events that fit `query`, a page of 1,000 at most, and the five numbers know its
+ * pageviews: a block is in the log a moment before it is in the rollups.
+ */
 export async function loggedEvents(
   api: Api,
   websiteId: string,
@@ -76,6 +79,13 @@ export async function loggedEvents(
     (answer) => answer.data.length >= count,
   );
   if (data.length !== count) throw new Error(`${data.length} events instead of ${count}: ${JSON.stringify(data)}`);
+  const pageviews = async () =>
+    (await api.get<{ count: number }>(`/websites/${websiteId}/events`, { ...always(), pageSize: 1, eventType: 1 }))
+      .count;
+  await eventually(
+    async () => [(await statsOf(api, websiteId)).pageviews, await pageviews()],
+    ([counted, logged]) => counted === logged && (counted ?? 0) >= data.filter((event) => event.eventType === 1).length,
+  );
   return data.toReversed();
 }
 
