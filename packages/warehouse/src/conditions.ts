@@ -24,8 +24,17 @@ export function collectedCondition(since: Date | undefined, bind: Bind): string 
   return since ? ` AND UUIDv7ToDateTime(event_id, 'UTC') >= ${instant(since, bind)}` : '';
 }
 
-function instant(at: Date, bind: Bind): string {
+/** An instant with its milliseconds. */
+export function instant(at: Date, bind: Bind): string {
   return `fromUnixTimestamp64Milli(${bind(at.getTime(), 'Int64')}, 'UTC')`;
+}
+
+/** The last second that a DateTime can hold. */
+const lastSecond = 4_294_967_295;
+
+/** The second of an instant (Unix ms), or the nearest that a DateTime can hold. */
+export function dateTime(ms: number, bind: Bind): string {
+  return `toDateTime(${bind(Math.min(Math.max(Math.floor(ms / 1000), 0), lastSecond), 'Int64')}, 'UTC')`;
 }
 
 /** Whether an event inside the scope fits the question; `1` when all do. */

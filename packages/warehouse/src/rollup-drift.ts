@@ -4,15 +4,13 @@ import { createComparison, findDifferences, type RollupComparison, type RollupDr
 import { listRollupParts, type RollupScope } from './rollup-parts.ts';
 import { toReadError } from './warehouse-error.ts';
 
-export type DriftScope = RollupScope;
-
 const dayMs = 86_400_000;
 
 /**
  * Compares rollups with their events, row by row, as far as no TTL has touched either. Times are those of the rollups: whole quarters, whole
  * hours in which visits began, whole months of texts. Events that flow in meanwhile are no drift.
  */
-export async function findRollupDrift(client: ClickHouseClient, now: Date, scope: DriftScope): Promise<RollupDrift[]> {
+export async function findRollupDrift(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<RollupDrift[]> {
   try {
     return (await compareRollups(client, now, scope)).drifts;
   } catch (error) {

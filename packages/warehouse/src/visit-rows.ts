@@ -1,3 +1,4 @@
+import { dateTime, instant } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { FilterName, Question } from './question.ts';
 
@@ -9,8 +10,6 @@ const hourMs = 3_600_000;
 const beforeHourMs = hourMs;
 /** And less than so long after it: migration 0002 keeps 63 quarters. */
 const afterHourMs = 14.75 * hourMs;
-/** The last second that a DateTime can hold. */
-const lastSecond = 4_294_967_295;
 
 /** The session behind a row of site_visits, or behind an event whose visit has but one. */
 export const VISITOR_OF_ROW = 'bitAnd(visitor_key, 9223372036854775807)';
@@ -97,11 +96,5 @@ const siteOf = ({ websiteId }: Question, bind: Bind): string => `website_id = ${
 
 /** The hours in which visits begin that have an event between the two instants, but for strays. */
 function beganAround(from: Date, to: Date, bind: Bind): string {
-  const second = (ms: number) => Math.min(Math.max(Math.floor(ms / 1000), 0), lastSecond);
-  const hour = (ms: number) => `toDateTime(${bind(second(ms), 'Int64')}, 'UTC')`;
-  return `start_hour BETWEEN ${hour(from.getTime() - afterHourMs)} AND ${hour(to.getTime() + beforeHourMs)}`;
-}
-
-function instant(at: Date, bind: Bind): string {
-  return `fromUnixTimestamp64Milli(${bind(at.getTime(), 'Int64')}, 'UTC')`;
+  return `start_hour BETWEEN ${dateTime(from.getTime() - afterHourMs, bind)} AND ${dateTime(to.getTime() + beforeHourMs, bind)}`;
 }

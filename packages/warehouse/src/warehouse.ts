@@ -16,7 +16,8 @@ import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
 import { setRetention } from './retention.ts';
-import { type DriftScope, drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
+import { drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
+import type { RollupScope } from './rollup-parts.ts';
 import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
@@ -70,7 +71,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
     /** What server it is and whether its schema is this version's. */
     readState: () => readClickHouseState(address),
-    findRollupDrift: (now: Date, scope: DriftScope) => findRollupDrift(client, now, scope),
+    findRollupDrift: (now: Date, scope: RollupScope) => findRollupDrift(client, now, scope),
     drawActiveWebsites: (now: Date, count: number) => drawActiveWebsites(client, now, count),
     /** Resolves when ClickHouse answers. */
     async ping(): Promise<void> {

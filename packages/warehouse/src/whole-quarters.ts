@@ -1,3 +1,4 @@
+import { dateTime } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { Question } from './question.ts';
 
@@ -28,8 +29,4 @@ function bounds({ range }: Question): { fromMs: number; toMs: number } {
   const fromMs = clamp(Math.ceil(range.startAt.getTime() / quarterMs) * quarterMs);
   const toMs = clamp(Math.floor((range.endAt.getTime() + 1) / quarterMs) * quarterMs);
   return { fromMs, toMs: Math.max(fromMs, toMs) };
-}
-
-function dateTime(ms: number, bind: Bind): string {
-  return `toDateTime(${bind(ms / 1000, 'Int64')}, 'UTC')`;
 }

@@ -1,3 +1,4 @@
+import { dateTime } from '../conditions.ts';
 import { containsText } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Question } from '../question.ts';
@@ -38,9 +39,6 @@ function bySize(question: Question, { type, search }: Texts, bind: Bind): string
 
 /** Rows of site_texts of the months (UTC) in which the range lies. */
 export function textsOfMonths({ websiteId, range }: Question, bind: Bind): string {
-  const month = (at: Date) => `toStartOfMonth(toDateTime(${bind(secondOf(at), 'Int64')}, 'UTC'))`;
+  const month = (at: Date) => `toStartOfMonth(${dateTime(at.getTime(), bind)})`;
   return `website_id = ${bind(websiteId, 'UUID')} AND month BETWEEN ${month(range.startAt)} AND ${month(range.endAt)}`;
 }
-
-/** Within what a DateTime can hold. */
-const secondOf = (at: Date): number => Math.min(Math.max(Math.floor(at.getTime() / 1000), 0), 4_294_967_295);

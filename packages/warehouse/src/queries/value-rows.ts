@@ -65,7 +65,7 @@ export function areInVisits(question: Question, type: MetricType): boolean {
 export const cutOf = (question: Question, type: MetricType, bind: Bind): string =>
   cutVisits(question, bind, withoutOf(question, type));
 
-/** Of visits' rows; of events where a visit is cut by the range or its events differ. A referrer's own pageviews are not known: they are 0. */
+/** Of visits' rows; of events where a visit is cut by the range or its events differ. A row does not know the pageviews of each referrer: value_pageviews are the visit's. */
 export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): string {
   const { ofRow = "''", ofRowIsArray } = dimensions[type];
   const notBounced = question.excludeBounce ? ' AND pageviews != 1' : '';
