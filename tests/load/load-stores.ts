@@ -50,13 +50,17 @@ export async function startLoadStores(dataDir: string, withClickHouse: boolean) 
 async function createWebsites(databaseUrl: string): Promise<string[]> {
   const registry = createRegistry(databaseUrl);
   const passwordHash = await hashPassword(owner.password);
-  const user = await registry.createUser({ username: owner.username, passwordHash, role: 'admin', homeRegion: 'us' });
+  const operator = { userId: null, name: 'load test', keyId: null, requestId: null };
+  const user = await registry.createUser(
+    { username: owner.username, passwordHash, role: 'admin', homeRegion: 'us' },
+    operator,
+  );
   if (!user.ok) throw new Error(user.reason);
   const { id: userId } = user.user;
   const ids: string[] = [];
   for (let i = 0; i < websiteCount; i++) {
     const website = { name: `load ${i}`, domain: 'shop.example', userId, createdBy: userId, region: 'us' as const };
-    const created = await registry.createWebsite(website);
+    const created = await registry.createWebsite(website, operator);
     if (!created.ok) throw new Error(created.reason);
     ids.push(created.website.id);
   }

@@ -4,7 +4,7 @@ import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRegistry, type Registry } from './registry.ts';
-import { createTestRegistry } from './registry-fixtures.ts';
+import { createTestRegistry, testActor } from './registry-fixtures.ts';
 
 let t: Awaited<ReturnType<typeof createTestRegistry>>;
 /** Two processes. */
@@ -52,7 +52,7 @@ async function createWorld() {
   const website = await t.newWebsite(owner);
   const teamId = await t.newTeam([[owner, 'team-member']]);
   const keyHash = randomBytes(32);
-  const key = await t.registry.createApiKey({ userId: owner.id, name: 'ci', keyHash, keyPrefix: 'mrd_' });
+  const key = await t.registry.createApiKey({ userId: owner.id, name: 'ci', keyHash, keyPrefix: 'mrd_' }, testActor);
   const session = { id: randomUUID(), userId: owner.id, generation: 0 };
   return {
     ...{ owner, website, teamId, key, session },
@@ -75,43 +75,48 @@ const resetAt = new Date('2026-06-10T10:00:00.000Z');
 const inAnHour = () => new Date(Date.now() + 3_600_000);
 
 const changes: Change[] = [
-  ['a deleted key', 'keyCaller', ({ owner, key }, at) => at.deleteApiKey(owner.id, key.id), null],
-  ['the key of a deleted user', 'keyCaller', ({ owner }, at) => at.deleteUser(owner.id), null],
+  ['a deleted key', 'keyCaller', ({ owner, key }, at) => at.deleteApiKey(owner.id, key.id, testActor), null],
+  ['the key of a deleted user', 'keyCaller', ({ owner }, at) => at.deleteUser(owner.id, testActor), null],
   [
     'the role of a key’s owner',
     'keyCaller',
-    ({ owner }, at) => at.updateUser(owner.id, { role: 'view-only' }),
+    ({ owner }, at) => at.updateUser(owner.id, { role: 'view-only' }, testActor),
     expect.objectContaining({ user: expect.objectContaining({ role: 'view-only' }) }),
   ],
   [
     'the role of a session’s user',
     'sessionUser',
-    ({ owner }, at) => at.updateUser(owner.id.toUpperCase(), { role: 'admin' }),
+    ({ owner }, at) => at.updateUser(owner.id.toUpperCase(), { role: 'admin' }, testActor),
     expect.objectContaining({ role: 'admin' }),
   ],
-  ['a new password', 'sessionUser', ({ owner }, at) => at.updateUser(owner.id, { passwordHash: 'another' }), null],
+  [
+    'a new password',
+    'sessionUser',
+    ({ owner }, at) => at.updateUser(owner.id, { passwordHash: 'another' }, testActor),
+    null,
+  ],
   ['a logout', 'sessionUser', ({ session }, at) => at.endSession(session.id, inAnHour()), null],
-  ['a deleted user', 'sessionUser', ({ owner }, at) => at.deleteUser(owner.id), null],
+  ['a deleted user', 'sessionUser', ({ owner }, at) => at.deleteUser(owner.id, testActor), null],
   [
     'another name of a website',
     'findWebsite',
-    ({ website }, at) => at.updateWebsite(website.id, { name: 'Blog' }),
+    ({ website }, at) => at.updateWebsite(website.id, { name: 'Blog' }, testActor),
     expect.objectContaining({ name: 'Blog' }),
   ],
   [
     'another name of its owner',
     'findWebsite',
-    ({ owner }, at) => at.updateUser(owner.id, { username: `renamed ${owner.username}` }),
+    ({ owner }, at) => at.updateUser(owner.id, { username: `renamed ${owner.username}` }, testActor),
     expect.objectContaining({ owner: { id: expect.any(String), username: expect.stringContaining('renamed') } }),
   ],
   [
     'a reset',
     'findWebsite',
-    ({ website }, at) => at.resetWebsite(website.id, resetAt),
+    ({ website }, at) => at.resetWebsite(website.id, resetAt, testActor),
     expect.objectContaining({ pendingResetAt: resetAt }),
   ],
-  ['a deleted website', 'findWebsite', ({ website }, at) => at.deleteWebsite(website.id), null],
-  ['the website of a deleted user', 'findWebsite', ({ owner }, at) => at.deleteUser(owner.id), null],
+  ['a deleted website', 'findWebsite', ({ website }, at) => at.deleteWebsite(website.id, testActor), null],
+  ['the website of a deleted user', 'findWebsite', ({ owner }, at) => at.deleteUser(owner.id, testActor), null],
 ];
 
 describe('what changes is no longer answered as it was', () => {
@@ -189,7 +194,7 @@ test('what was not found is asked for each time, so that it is there once it is 
   const [id, keyHash] = [randomUUID(), randomBytes(32)];
   expect([await registry.findWebsite(id), await registry.findCallerByKeyHash(keyHash)]).toEqual([null, null]);
   await t.newWebsite(owner, { id });
-  await other.createApiKey({ userId: owner.id, name: 'ci', keyHash, keyPrefix: 'mrd_' });
+  await other.createApiKey({ userId: owner.id, name: 'ci', keyHash, keyPrefix: 'mrd_' }, testActor);
   expect(await registry.findWebsite(id)).toMatchObject({ id });
   expect(await registry.findCallerByKeyHash(keyHash)).toMatchObject({ user: { id: owner.id } });
 });
@@ -202,7 +207,7 @@ test('a use of a key is no news', async () => {
   await listener.connect();
   await listener.query('LISTEN access_change');
   await other.touchApiKey(key.id, new Date());
-  await other.updateWebsite(website.id, { name: 'Blog' });
+  await other.updateWebsite(website.id, { name: 'Blog' }, testActor);
   await expect.poll(() => heard).toContain(`website ${website.id}`);
   expect(heard.filter((payload) => !payload.startsWith('beat '))).toEqual([`website ${website.id}`]);
   await listener.end();

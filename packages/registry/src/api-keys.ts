@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull, lt, or } from 'drizzle-orm';
+import { recordChange } from './audit.ts';
 import type { Database } from './database.ts';
-import type { ApiKey, NewApiKey, User } from './rows.ts';
+import type { Actor, ApiKey, NewApiKey, User } from './rows.ts';
 import { apiKey, userAccount } from './schema.ts';
 import { userColumns } from './users.ts';
 import { isUuid } from './uuid.ts';
@@ -14,10 +15,14 @@ const keyColumns = {
   lastUsedAt: apiKey.lastUsedAt,
 };
 
-export async function createApiKey(db: Database, key: NewApiKey): Promise<ApiKey> {
-  const [created] = await db.insert(apiKey).values(key).returning(keyColumns);
-  if (!created) throw new Error('INSERT returned no row');
-  return created;
+export async function createApiKey(db: Database, key: NewApiKey, by: Actor): Promise<ApiKey> {
+  return db.transaction(async (tx) => {
+    const [created] = await tx.insert(apiKey).values(key).returning(keyColumns);
+    if (!created) throw new Error('INSERT returned no row');
+    const { id, name, keyPrefix, userId } = created;
+    await recordChange(tx, by, 'api-key.create', id, { name, keyPrefix, userId });
+    return created;
+  });
 }
 
 /** Oldest first. */
@@ -30,13 +35,18 @@ export async function listApiKeys(db: Database, userId: string): Promise<ApiKey[
 }
 
 /** False when the user has no such key. */
-export async function deleteApiKey(db: Database, userId: string, id: string): Promise<boolean> {
+export async function deleteApiKey(db: Database, userId: string, id: string, by: Actor): Promise<boolean> {
   if (!isUuid(id)) return false;
-  const deleted = await db
-    .delete(apiKey)
-    .where(and(eq(apiKey.id, id), eq(apiKey.userId, userId)))
-    .returning({ id: apiKey.id });
-  return deleted.length > 0;
+  return db.transaction(async (tx) => {
+    const [deleted] = await tx
+      .delete(apiKey)
+      .where(and(eq(apiKey.id, id), eq(apiKey.userId, userId)))
+      .returning(keyColumns);
+    if (!deleted) return false;
+    const { name, keyPrefix } = deleted;
+    await recordChange(tx, by, 'api-key.delete', deleted.id, { name, keyPrefix, userId });
+    return true;
+  });
 }
 
 export type KeyCaller = { user: User; key: { id: string; name: string } };

@@ -1,3 +1,4 @@
+import { type AnyColumn, type SQL, sql } from 'drizzle-orm';
 import { customType } from 'drizzle-orm/pg-core';
 
 /** Text without NUL, which Postgres can store neither in text nor in jsonb. */
@@ -29,3 +30,8 @@ export const json = customType<{ data: Record<string, unknown>; driverData: unkn
   toDriver: (value) =>
     JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? withoutNul(inner).toWellFormed() : inner)),
 });
+
+/** Now, and in any case later than the column says: for `updated_at`, which moves with every update. */
+export function laterThan(column: AnyColumn): SQL {
+  return sql`greatest(now(), ${column} + interval '1 millisecond')`;
+}

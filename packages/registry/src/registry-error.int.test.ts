@@ -3,7 +3,7 @@ import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRegistry } from './registry.ts';
 import { RegistryError } from './registry-error.ts';
-import { createTestRegistry } from './registry-fixtures.ts';
+import { createTestRegistry, testActor } from './registry-fixtures.ts';
 
 let t: Awaited<ReturnType<typeof createTestRegistry>>;
 
@@ -17,7 +17,7 @@ const failure = (promise: Promise<unknown>) => promise.then(() => null).catch((e
 test('a failed query says neither its SQL nor its values', async () => {
   const userId = '00000000-0000-4000-8000-000000000000';
   const key = { userId, name: 'secret name', keyHash: Buffer.alloc(32), keyPrefix: 'mrd_' };
-  const error = await failure(t.registry.createApiKey(key));
+  const error = await failure(t.registry.createApiKey(key, testActor));
   expect(error).toMatchObject({ kind: 'failed', message: 'A registry query failed (23503)' });
 });
 

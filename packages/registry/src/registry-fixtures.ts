@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { migrate } from './migrate.ts';
 import { createRegistry } from './registry.ts';
-import type { NewUser, NewWebsite, TeamRole, User, Website } from './rows.ts';
+import type { Actor, NewUser, NewWebsite, TeamRole, User, Website } from './rows.ts';
+
+/** Who changes something in tests where it does not matter. */
+export const testActor: Actor = { userId: null, name: 'test', keyId: null, requestId: null };
 
 /** For tests: a registry on an empty `database`, which it migrates, and short ways to fill it. */
 export async function createTestRegistry(database: { url: string; drop(): Promise<void> }) {
@@ -17,7 +20,7 @@ export async function createTestRegistry(database: { url: string; drop(): Promis
   const newUser = async (fields: Partial<NewUser> = {}): Promise<User> => {
     const username = `user-${randomBytes(4).toString('hex')}`;
     const defaults = { username, passwordHash: 'hash', role: 'user', homeRegion: 'us' } as const;
-    const created = await registry.createUser({ ...defaults, ...fields });
+    const created = await registry.createUser({ ...defaults, ...fields }, testActor);
     if (!created.ok) throw new Error(created.reason);
     return created.user;
   };
@@ -25,7 +28,7 @@ export async function createTestRegistry(database: { url: string; drop(): Promis
   const newWebsite = async (owner: User, fields: Partial<NewWebsite> = {}): Promise<Website> => {
     const userId = fields.teamId ? null : owner.id;
     const defaults = { name: 'Shop', domain: 'shop.example', userId, createdBy: owner.id, region: 'us' };
-    const created = await registry.createWebsite({ ...defaults, ...fields });
+    const created = await registry.createWebsite({ ...defaults, ...fields }, testActor);
     if (!created.ok) throw new Error(created.reason);
     return created.website;
   };

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { createAccessCache, subject } from './access-cache.ts';
 import { followAccessChanges } from './access-changes.ts';
 import { createApiKey, deleteApiKey, findCallerByKeyHash, listApiKeys, touchApiKey } from './api-keys.ts';
+import { listAuditEntries } from './audit.ts';
 import { type Database, openDatabase } from './database.ts';
 import { RegistryError, toRegistryError } from './registry-error.ts';
 import { createSegment, deleteSegment, findSegment, listSegments, updateSegment } from './segments.ts';
@@ -43,6 +44,8 @@ export type RegistryOptions = {
 /**
  * Accounts, keys, teams, websites and their segments in Postgres. `databaseUrl` is postgres://..., its schema made by `migrate`.
  * Connects at the first question. Everything rejects with `RegistryError` and nothing else.
+ *
+ * Whoever changes something says who he is (`by`): it is written to the audit log with the change itself.
  *
  * Who may do what (`findSessionUser`, `findCallerByKeyHash`, `findTeamRole`, `findWebsite`) is remembered: what this process changes
  * counts with its next question, what others change within two seconds and mostly at once.
@@ -110,6 +113,7 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     listSegments: bound(listSegments),
     updateSegment: bound(updateSegment),
     deleteSegment: bound(deleteSegment),
+    listAuditEntries: bound(listAuditEntries),
     /** Resolves when Postgres answers. */
     ping: bound(ping),
     close: async (): Promise<void> => {

@@ -159,3 +159,59 @@ export type SegmentFields = {
 export type Segment = SegmentFields & { id: string; websiteId: string; createdAt: Date; updatedAt: Date };
 
 export type SegmentListRequest = PageRequest & { websiteId: string; type: SegmentType };
+
+/** Who changes something: an account, by a session or a key, or what has no account (`userId` null): the operator, the service itself. */
+export type Actor = {
+  userId: string | null;
+  /** The account's name at that time, or what acted in its stead. */
+  name: string;
+  keyId: string | null;
+  requestId: string | null;
+};
+
+export type AuditAction =
+  | 'user.create'
+  | 'user.update'
+  | 'user.delete'
+  | 'api-key.create'
+  | 'api-key.delete'
+  | 'team.create'
+  | 'team.update'
+  | 'team.delete'
+  | 'team.join'
+  | 'team.member-add'
+  | 'team.member-update'
+  | 'team.member-remove'
+  | 'website.create'
+  | 'website.update'
+  | 'website.delete'
+  | 'website.reset'
+  | 'website.transfer'
+  | 'share.create'
+  | 'share.update'
+  | 'share.delete'
+  | 'segment.create'
+  | 'segment.update'
+  | 'segment.delete';
+
+export type AuditEntry = {
+  /** Rises with every entry. */
+  id: number;
+  at: Date;
+  actor: Actor;
+  action: AuditAction;
+  /** Id of the user, key, team, website, share or segment. */
+  subjectId: string;
+  /** What is worth knowing beside it, such as the new values; never a secret. */
+  details: Record<string, unknown>;
+};
+
+export type AuditRequest = PageRequest & {
+  actorUserId?: string | undefined;
+  subjectId?: string | undefined;
+  /** Exactly. */
+  action?: string | undefined;
+  from?: Date | undefined;
+  /** The first instant that is not meant. */
+  to?: Date | undefined;
+};

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, check, index, integer, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core';
 import { bytes, instant, json, text } from './columns.ts';
-import type { AccountRole, ReplayConfig, SegmentType, TeamRole } from './rows.ts';
+import type { AccountRole, AuditAction, ReplayConfig, SegmentType, TeamRole } from './rows.ts';
 
 const createdAt = () => instant('created_at').notNull().default(sql`now()`);
 const updatedAt = () => instant('updated_at').notNull().default(sql`now()`);
@@ -145,5 +145,47 @@ export const segment = pgTable(
   (t) => [
     index('segment_website_id').on(t.websiteId, t.type),
     check('segment_type', sql`${t.type} in ('segment', 'cohort')`),
+  ],
+);
+
+/**
+ * A public link to a website's statistics. `website.share_id` is the slug of the newest one, or null where there is none: the trigger
+ * `keep_shares` makes and removes links as it changes.
+ */
+export const share = pgTable(
+  'share',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    websiteId: uuid('website_id')
+      .notNull()
+      .references(() => website.id),
+    name: text('name').notNull(),
+    slug: text('slug').notNull(),
+    /** Which parts of the statistics the link shows, as its maker wrote it. */
+    parameters: json('parameters').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [unique('share_slug').on(t.slug), index('share_website_id').on(t.websiteId, t.createdAt)],
+);
+
+/** Who changed what. Rows are only ever added, which the trigger `append_only` enforces; nothing refers to them and they to nothing. */
+export const auditEntry = pgTable(
+  'audit_entry',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    at: instant('at').notNull().default(sql`now()`),
+    /** Null for the operator's command line and for the service itself. */
+    actorUserId: uuid('actor_user_id'),
+    actorName: text('actor_name').notNull(),
+    actorKeyId: uuid('actor_key_id'),
+    requestId: text('request_id'),
+    action: text('action').$type<AuditAction>().notNull(),
+    subjectId: text('subject_id').notNull(),
+    details: json('details').notNull(),
+  },
+  (t) => [
+    index('audit_entry_subject_id').on(t.subjectId, t.id),
+    index('audit_entry_actor_user_id').on(t.actorUserId, t.id),
   ],
 );

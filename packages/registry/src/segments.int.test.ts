@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestRegistry } from './registry-fixtures.ts';
+import { createTestRegistry, testActor } from './registry-fixtures.ts';
 import type { SegmentFields } from './rows.ts';
 
 let t: Awaited<ReturnType<typeof createTestRegistry>>;
@@ -20,7 +20,11 @@ const fields = (changes: Partial<SegmentFields> = {}): SegmentFields => ({
 
 test('a segment is found as it was created, by its own website only', async () => {
   const [site, other] = [await newSite(), await newSite()];
-  const created = await t.registry.createSegment(site, fields({ parameters: { filters: [{ value: '購物 😀' }] } }));
+  const created = await t.registry.createSegment(
+    site,
+    fields({ parameters: { filters: [{ value: '購物 😀' }] } }),
+    testActor,
+  );
   expect(created).toMatchObject({ websiteId: site, parameters: { filters: [{ value: '購物 😀' }] } });
   expect(await t.registry.findSegment(site, created.id)).toEqual(created);
   expect(await t.registry.findSegment(site, created.id.toUpperCase())).toEqual(created);
@@ -30,28 +34,28 @@ test('a segment is found as it was created, by its own website only', async () =
     [site, "x' OR 1=1"],
   ] as const) {
     expect(await t.registry.findSegment(websiteId, id)).toBeNull();
-    expect(await t.registry.updateSegment(websiteId, id, fields({ name: 'Taken' }))).toBeNull();
-    expect(await t.registry.deleteSegment(websiteId, id)).toBe(false);
+    expect(await t.registry.updateSegment(websiteId, id, fields({ name: 'Taken' }), testActor)).toBeNull();
+    expect(await t.registry.deleteSegment(websiteId, id, testActor)).toBe(false);
   }
   expect(await t.registry.findSegment(site, created.id)).toEqual(created);
 });
 
 test('a change replaces everything and moves updatedAt forward; what is deleted is gone', async () => {
   const site = await newSite();
-  const { id, ...before } = await t.registry.createSegment(site, fields());
+  const { id, ...before } = await t.registry.createSegment(site, fields(), testActor);
   const changes = fields({ type: 'cohort', name: 'New', parameters: { dateRange: 'all' } });
-  const updated = await t.registry.updateSegment(site, id, changes);
+  const updated = await t.registry.updateSegment(site, id, changes, testActor);
   expect(updated).toEqual({ ...before, id, ...changes, updatedAt: expect.any(Date) });
   expect(updated?.updatedAt.getTime()).toBeGreaterThan(before.updatedAt.getTime());
-  expect(await t.registry.deleteSegment(site, id)).toBe(true);
+  expect(await t.registry.deleteSegment(site, id, testActor)).toBe(true);
   expect(await t.registry.findSegment(site, id)).toBeNull();
 });
 
 test('a list has one type of one website, sorted as people sort, searched in any letter case, in pages', async () => {
   const site = await newSite();
-  for (const name of ['b', 'Ärger', 'A', 'c%']) await t.registry.createSegment(site, fields({ name }));
-  await t.registry.createSegment(site, fields({ type: 'cohort', name: 'a cohort' }));
-  await t.registry.createSegment(await newSite(), fields({ name: 'a foreign one' }));
+  for (const name of ['b', 'Ärger', 'A', 'c%']) await t.registry.createSegment(site, fields({ name }), testActor);
+  await t.registry.createSegment(site, fields({ type: 'cohort', name: 'a cohort' }), testActor);
+  await t.registry.createSegment(await newSite(), fields({ name: 'a foreign one' }), testActor);
   const list = async (request: object = {}) => {
     const page = { websiteId: site, type: 'segment', page: 1, pageSize: 20, ...request } as const;
     const { rows, count } = await t.registry.listSegments(page);
@@ -67,7 +71,7 @@ test('a list has one type of one website, sorted as people sort, searched in any
 test('NUL is removed and half a surrogate pair replaced, at any depth: Postgres would refuse both', async () => {
   const site = await newSite();
   const text = { name: 'a\0\ud83d', parameters: { filters: [{ value: 'a\0\ud83d' }] } };
-  expect(await t.registry.createSegment(site, fields(text))).toMatchObject({
+  expect(await t.registry.createSegment(site, fields(text), testActor)).toMatchObject({
     name: 'a\ufffd',
     parameters: { filters: [{ value: 'a\ufffd' }] },
   });
@@ -76,11 +80,11 @@ test('NUL is removed and half a surrogate pair replaced, at any depth: Postgres 
 test('once a website is purged its segments are gone; those of others stay', async () => {
   const [site, other] = [await newSite(), await newSite()];
   const [gone, kept] = [
-    await t.registry.createSegment(site, fields()),
-    await t.registry.createSegment(other, fields()),
+    await t.registry.createSegment(site, fields(), testActor),
+    await t.registry.createSegment(other, fields(), testActor),
   ];
   await t.registry.markWebsitePurged(other);
-  await t.registry.deleteWebsite(site);
+  await t.registry.deleteWebsite(site, testActor);
   await t.registry.markWebsitePurged(site);
   expect(await t.registry.findSegment(site, gone.id)).toBeNull();
   expect(await t.registry.findSegment(other, kept.id)).toEqual(kept);

@@ -1,18 +1,28 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
+import { recordChange } from './audit.ts';
+import { laterThan } from './columns.ts';
 import type { Database } from './database.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
-import type { Page, Segment, SegmentFields, SegmentListRequest } from './rows.ts';
+import type { Actor, Page, Segment, SegmentFields, SegmentListRequest } from './rows.ts';
 import { segment } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
 /** The website must exist. */
-export async function createSegment(db: Database, websiteId: string, fields: SegmentFields): Promise<Segment> {
-  const [created] = await db
-    .insert(segment)
-    .values({ ...fields, websiteId })
-    .returning();
-  if (!created) throw new Error('INSERT returned no row');
-  return created;
+export async function createSegment(
+  db: Database,
+  websiteId: string,
+  fields: SegmentFields,
+  by: Actor,
+): Promise<Segment> {
+  return db.transaction(async (tx) => {
+    const [created] = await tx
+      .insert(segment)
+      .values({ ...fields, websiteId })
+      .returning();
+    if (!created) throw new Error('INSERT returned no row');
+    await recordChange(tx, by, 'segment.create', created.id, { websiteId, ...fields });
+    return created;
+  });
 }
 
 /** Null for an unknown id, one that is no UUID, and one of another website. */
@@ -48,22 +58,30 @@ export async function updateSegment(
   websiteId: string,
   id: string,
   fields: SegmentFields,
+  by: Actor,
 ): Promise<Segment | null> {
   if (!isUuid(id)) return null;
-  const updatedAt = sql`greatest(now(), ${segment.updatedAt} + interval '1 millisecond')`;
-  const [updated] = await db
-    .update(segment)
-    .set({ ...fields, updatedAt })
-    .where(isSegment(websiteId, id))
-    .returning();
-  return updated ?? null;
+  return db.transaction(async (tx) => {
+    const [updated] = await tx
+      .update(segment)
+      .set({ ...fields, updatedAt: laterThan(segment.updatedAt) })
+      .where(isSegment(websiteId, id))
+      .returning();
+    if (!updated) return null;
+    await recordChange(tx, by, 'segment.update', updated.id, { websiteId, ...fields });
+    return updated;
+  });
 }
 
 /** False where `findSegment` finds none. */
-export async function deleteSegment(db: Database, websiteId: string, id: string): Promise<boolean> {
+export async function deleteSegment(db: Database, websiteId: string, id: string, by: Actor): Promise<boolean> {
   if (!isUuid(id)) return false;
-  const deleted = await db.delete(segment).where(isSegment(websiteId, id)).returning({ id: segment.id });
-  return deleted.length > 0;
+  return db.transaction(async (tx) => {
+    const [deleted] = await tx.delete(segment).where(isSegment(websiteId, id)).returning();
+    if (!deleted) return false;
+    await recordChange(tx, by, 'segment.delete', deleted.id, { websiteId, name: deleted.name });
+    return true;
+  });
 }
 
 const isSegment = (websiteId: string, id: string) => and(eq(segment.id, id), eq(segment.websiteId, websiteId));

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Registry } from './registry.ts';
-import { createTestRegistry } from './registry-fixtures.ts';
+import { createTestRegistry, testActor } from './registry-fixtures.ts';
 
 let t: Awaited<ReturnType<typeof createTestRegistry>>;
 let registry: Registry;
@@ -16,13 +16,16 @@ afterAll(() => t.close());
 const account = (username: string) => ({ username, passwordHash: 'h', role: 'user' as const, homeRegion: 'us' });
 const newKey = async (userId: string) => {
   const keyHash = createHash('sha256').update(randomUUID()).digest();
-  return { keyHash, ...(await registry.createApiKey({ userId, name: 'ci', keyHash, keyPrefix: 'mrd_abc' })) };
+  return {
+    keyHash,
+    ...(await registry.createApiKey({ userId, name: 'ci', keyHash, keyPrefix: 'mrd_abc' }, testActor)),
+  };
 };
 
 describe('users', () => {
   test('of 20 parallel creates with one name in any letter case exactly one wins', async () => {
     const names = Array.from({ length: 20 }, (_, i) => (i % 2 ? 'ÉMILIE' : 'émilie'));
-    const results = await Promise.all(names.map((name) => registry.createUser(account(name))));
+    const results = await Promise.all(names.map((name) => registry.createUser(account(name), testActor)));
     expect(results.filter((result) => result.ok)).toHaveLength(1);
     expect(results.filter((result) => !result.ok && result.reason === 'username_taken')).toHaveLength(19);
     expect(await registry.findUserByUsername('Émilie')).toMatchObject({ passwordHash: 'h', sessionGeneration: 0 });
@@ -30,7 +33,7 @@ describe('users', () => {
 
   test('an id in use is told', async () => {
     const user = await t.newUser();
-    expect(await registry.createUser({ ...account('other'), id: user.id })).toEqual({
+    expect(await registry.createUser({ ...account('other'), id: user.id }, testActor)).toEqual({
       ok: false,
       reason: 'user_id_taken',
     });
@@ -38,17 +41,17 @@ describe('users', () => {
 
   test('changes are applied; another name that is taken is refused', async () => {
     const [user, other] = [await t.newUser(), await t.newUser()];
-    expect(await registry.updateUser(user.id, { username: other.username.toUpperCase() })).toEqual({
+    expect(await registry.updateUser(user.id, { username: other.username.toUpperCase() }, testActor)).toEqual({
       ok: false,
       reason: 'username_taken',
     });
-    expect(await registry.updateUser(user.id, { username: 'Renamed', role: 'admin' })).toMatchObject({
+    expect(await registry.updateUser(user.id, { username: 'Renamed', role: 'admin' }, testActor)).toMatchObject({
       ok: true,
       user: { username: 'Renamed', role: 'admin' },
     });
     expect((await registry.findUserByUsername('renamed'))?.id).toBe(user.id);
     expect(await registry.findUserByUsername(user.username)).toBeNull();
-    expect(await registry.updateUser(randomUUID(), {})).toMatchObject({ reason: 'user_not_found' });
+    expect(await registry.updateUser(randomUUID(), {}, testActor)).toMatchObject({ reason: 'user_not_found' });
   });
 
   test('a deleted user is gone with keys, memberships and own websites; team websites and the name stay', async () => {
@@ -57,21 +60,21 @@ describe('users', () => {
     const teamId = await t.newTeam([[user, 'team-owner']]);
     const ours = await t.newWebsite(user, { teamId });
     const key = await newKey(user.id);
-    expect(await registry.deleteUser(user.id)).toEqual({ websiteIds: [own.id] });
-    expect(await registry.deleteUser(user.id)).toBeNull();
+    expect(await registry.deleteUser(user.id, testActor)).toEqual({ websiteIds: [own.id] });
+    expect(await registry.deleteUser(user.id, testActor)).toBeNull();
     expect(await registry.findUserById(user.id)).toBeNull();
     expect(await registry.findCallerByKeyHash(key.keyHash)).toBeNull();
     expect(await registry.findTeamRole(teamId, user.id)).toBeNull();
     expect(await registry.findWebsite(own.id)).toBeNull();
     expect(await registry.listUnpurgedWebsites('us')).toContain(own.id);
     expect((await registry.findWebsite(ours.id))?.owner).toEqual({ id: user.id, username: user.username });
-    expect(await registry.createUser(account(user.username))).toMatchObject({ ok: true });
+    expect(await registry.createUser(account(user.username), testActor)).toMatchObject({ ok: true });
   });
 
   test('a list of users is searched, counted and paged without the deleted ones', async () => {
     for (const name of ['list-b', 'list-A', 'list-c']) await t.newUser({ username: name });
     const gone = await t.newUser({ username: 'list-d' });
-    await registry.deleteUser(gone.id);
+    await registry.deleteUser(gone.id, testActor);
     const page = await registry.listUsers({ page: 1, pageSize: 2, search: 'LIST-' });
     expect([page.rows.map((row) => row.username), page.count]).toEqual([['list-A', 'list-b'], 3]);
     expect(Object.keys(page.rows[0] ?? {})).not.toContain('passwordHash');
@@ -94,9 +97,9 @@ describe('sessions', () => {
 
   test('a new password ends all sessions of the user, another change does not', async () => {
     const user = await t.newUser();
-    await registry.updateUser(user.id, { role: 'view-only' });
+    await registry.updateUser(user.id, { role: 'view-only' }, testActor);
     expect(await registry.findSessionUser(session(user.id))).toMatchObject({ role: 'view-only' });
-    await registry.updateUser(user.id, { passwordHash: 'new' });
+    await registry.updateUser(user.id, { passwordHash: 'new' }, testActor);
     expect(await registry.findSessionUser(session(user.id))).toBeNull();
     expect(await registry.findSessionUser({ ...session(user.id), generation: 1 })).toMatchObject({ id: user.id });
   });
@@ -115,10 +118,10 @@ describe('API keys', () => {
     const key = await newKey(user.id);
     const caller = { user, key: { id: key.id, name: 'ci' } };
     expect(await registry.findCallerByKeyHash(key.keyHash)).toEqual(caller);
-    expect(await registry.deleteApiKey(stranger.id, key.id)).toBe(false);
-    expect(await registry.deleteApiKey(user.id, "' OR 1=1")).toBe(false);
+    expect(await registry.deleteApiKey(stranger.id, key.id, testActor)).toBe(false);
+    expect(await registry.deleteApiKey(user.id, "' OR 1=1", testActor)).toBe(false);
     expect(await registry.findCallerByKeyHash(key.keyHash)).toEqual(caller);
-    expect(await registry.deleteApiKey(user.id, key.id)).toBe(true);
+    expect(await registry.deleteApiKey(user.id, key.id, testActor)).toBe(true);
     expect(await registry.findCallerByKeyHash(key.keyHash)).toBeNull();
   });
 

@@ -1,8 +1,9 @@
 import { and, count, eq, isNull, sql } from 'drizzle-orm';
+import { recordChange } from './audit.ts';
 import type { Database } from './database.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
 import { violatedConstraint } from './registry-error.ts';
-import type { NewUser, Page, PageRequest, User, UserChanges, UserCredentials } from './rows.ts';
+import type { Actor, NewUser, Page, PageRequest, User, UserChanges, UserCredentials } from './rows.ts';
 import { apiKey, teamUser, userAccount, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
@@ -29,14 +30,17 @@ function usernameKey(username: string): string {
 
 export type CreateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_id_taken' };
 
-export async function createUser(db: Database, user: NewUser): Promise<CreateUserResult> {
+export async function createUser(db: Database, user: NewUser, by: Actor): Promise<CreateUserResult> {
   try {
-    const [created] = await db
-      .insert(userAccount)
-      .values({ ...user, usernameKey: usernameKey(user.username) })
-      .returning(userColumns);
-    if (!created) throw new Error('INSERT returned no row');
-    return { ok: true, user: created };
+    return await db.transaction(async (tx) => {
+      const [created] = await tx
+        .insert(userAccount)
+        .values({ ...user, usernameKey: usernameKey(user.username) })
+        .returning(userColumns);
+      if (!created) throw new Error('INSERT returned no row');
+      await recordChange(tx, by, 'user.create', created.id, { username: created.username, role: created.role });
+      return { ok: true, user: created };
+    });
   } catch (error) {
     const constraint = violatedConstraint(error);
     if (constraint === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
@@ -64,20 +68,26 @@ export async function findUserById(db: Database, id: string): Promise<UserCreden
 
 export type UpdateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_not_found' };
 
-export async function updateUser(db: Database, id: string, changes: UserChanges): Promise<UpdateUserResult> {
+export async function updateUser(db: Database, id: string, changes: UserChanges, by: Actor): Promise<UpdateUserResult> {
   if (!isUuid(id)) return { ok: false, reason: 'user_not_found' };
+  const { username, role, passwordHash } = changes;
   try {
-    const [updated] = await db
-      .update(userAccount)
-      .set({
-        ...changes,
-        ...(changes.username !== undefined && { usernameKey: usernameKey(changes.username) }),
-        ...(changes.passwordHash !== undefined && { sessionGeneration: sql`${userAccount.sessionGeneration} + 1` }),
-        updatedAt: sql`now()`,
-      })
-      .where(and(eq(userAccount.id, id), notDeleted))
-      .returning(userColumns);
-    return updated ? { ok: true, user: updated } : { ok: false, reason: 'user_not_found' };
+    return await db.transaction(async (tx) => {
+      const [updated] = await tx
+        .update(userAccount)
+        .set({
+          ...changes,
+          ...(username !== undefined && { usernameKey: usernameKey(username) }),
+          ...(passwordHash !== undefined && { sessionGeneration: sql`${userAccount.sessionGeneration} + 1` }),
+          updatedAt: sql`now()`,
+        })
+        .where(and(eq(userAccount.id, id), notDeleted))
+        .returning(userColumns);
+      if (!updated) return { ok: false, reason: 'user_not_found' };
+      const details = { username, role, ...(passwordHash !== undefined && { password: 'changed' }) };
+      await recordChange(tx, by, 'user.update', updated.id, details);
+      return { ok: true, user: updated };
+    });
   } catch (error) {
     if (violatedConstraint(error) === 'user_account_username_key') return { ok: false, reason: 'username_taken' };
     throw error;
@@ -88,7 +98,7 @@ export async function updateUser(db: Database, id: string, changes: UserChanges)
  * Deletes the user with their keys, team memberships and personal websites, in one transaction. Answers the ids of the
  * websites, whose events are still to be purged; null for an unknown user.
  */
-export async function deleteUser(db: Database, id: string): Promise<{ websiteIds: string[] } | null> {
+export async function deleteUser(db: Database, id: string, by: Actor): Promise<{ websiteIds: string[] } | null> {
   if (!isUuid(id)) return null;
   return db.transaction(async (tx) => {
     const deleted = await tx
@@ -104,7 +114,9 @@ export async function deleteUser(db: Database, id: string): Promise<{ websiteIds
       .set({ deletedAt: sql`now()`, shareId: null })
       .where(and(eq(website.userId, id), isNull(website.deletedAt)))
       .returning({ id: website.id });
-    return { websiteIds: websites.map((row) => row.id) };
+    const websiteIds = websites.map((row) => row.id);
+    await recordChange(tx, by, 'user.delete', id.toLowerCase(), { websiteIds });
+    return { websiteIds };
   });
 }
 

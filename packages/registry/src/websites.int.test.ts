@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Registry } from './registry.ts';
-import { createTestRegistry } from './registry-fixtures.ts';
+import { createTestRegistry, testActor } from './registry-fixtures.ts';
 import type { User, WebsiteListRequest } from './rows.ts';
 
 let t: Awaited<ReturnType<typeof createTestRegistry>>;
@@ -34,7 +34,9 @@ describe('creating', () => {
 
   test('of 50 parallel creates with one id exactly one wins', async () => {
     const id = randomUUID();
-    const results = await Promise.all(Array.from({ length: 50 }, () => registry.createWebsite({ ...input(), id })));
+    const results = await Promise.all(
+      Array.from({ length: 50 }, () => registry.createWebsite({ ...input(), id }, testActor)),
+    );
     expect(results.filter((result) => result.ok)).toHaveLength(1);
     expect(results.filter((result) => !result.ok && result.reason === 'website_id_taken')).toHaveLength(49);
   });
@@ -42,7 +44,7 @@ describe('creating', () => {
   test('of 50 parallel creates with one share id exactly one wins', async () => {
     const shareId = randomUUID();
     const results = await Promise.all(
-      Array.from({ length: 50 }, () => registry.createWebsite({ ...input(), shareId })),
+      Array.from({ length: 50 }, () => registry.createWebsite({ ...input(), shareId }, testActor)),
     );
     expect(results.filter((result) => result.ok)).toHaveLength(1);
     expect(results.filter((result) => !result.ok && result.reason === 'share_id_taken')).toHaveLength(49);
@@ -50,7 +52,7 @@ describe('creating', () => {
 
   test('a team that does not exist is told, whatever its id looks like', async () => {
     for (const teamId of [randomUUID(), 'x'])
-      expect(await registry.createWebsite({ ...input(), userId: null, teamId })).toEqual({
+      expect(await registry.createWebsite({ ...input(), userId: null, teamId }, testActor)).toEqual({
         ok: false,
         reason: 'team_not_found',
       });
@@ -66,7 +68,7 @@ describe('creating', () => {
 describe('updating', () => {
   test('what is left out stays, and updatedAt moves forward', async () => {
     const website = await t.newWebsite(owner, { shareId: randomUUID() });
-    const updated = await registry.updateWebsite(website.id, { name: 'Renamed' });
+    const updated = await registry.updateWebsite(website.id, { name: 'Renamed' }, testActor);
     expect(updated).toEqual({
       ok: true,
       website: { ...website, name: 'Renamed', updatedAt: expect.any(Date) },
@@ -76,22 +78,22 @@ describe('updating', () => {
 
   test('a taken share id changes nothing; a share id that was given up can be taken; its own is no conflict', async () => {
     const [first, second] = [await t.newWebsite(owner, { shareId: 'first-share' }), await t.newWebsite(owner)];
-    expect(await registry.updateWebsite(second.id, { shareId: 'first-share', name: 'changed' })).toEqual({
+    expect(await registry.updateWebsite(second.id, { shareId: 'first-share', name: 'changed' }, testActor)).toEqual({
       ok: false,
       reason: 'share_id_taken',
     });
     expect(await registry.findWebsite(second.id)).toEqual(second);
-    expect(await registry.updateWebsite(first.id, { shareId: 'first-share' })).toMatchObject({ ok: true });
-    await registry.updateWebsite(first.id, { shareId: null });
-    expect(await registry.updateWebsite(second.id, { shareId: 'first-share' })).toMatchObject({ ok: true });
+    expect(await registry.updateWebsite(first.id, { shareId: 'first-share' }, testActor)).toMatchObject({ ok: true });
+    await registry.updateWebsite(first.id, { shareId: null }, testActor);
+    expect(await registry.updateWebsite(second.id, { shareId: 'first-share' }, testActor)).toMatchObject({ ok: true });
   });
 
   test('replayConfig is merged field by field, also by updates at the same time; null resets it', async () => {
     const website = await t.newWebsite(owner);
     await Promise.all([
-      registry.updateWebsite(website.id, { replayConfig: { sampleRate: 0.5 } }),
-      registry.updateWebsite(website.id, { replayConfig: { maskLevel: 'moderate' } }),
-      registry.updateWebsite(website.id, { replayConfig: { blockSelector: '.a\0b' } }),
+      registry.updateWebsite(website.id, { replayConfig: { sampleRate: 0.5 } }, testActor),
+      registry.updateWebsite(website.id, { replayConfig: { maskLevel: 'moderate' } }, testActor),
+      registry.updateWebsite(website.id, { replayConfig: { blockSelector: '.a\0b' } }, testActor),
     ]);
     const merged = await registry.findWebsite(website.id);
     expect(merged?.replayConfig).toEqual({
@@ -100,35 +102,38 @@ describe('updating', () => {
       maskLevel: 'moderate',
       blockSelector: '.ab',
     });
-    await registry.updateWebsite(website.id, { replayConfig: null });
+    await registry.updateWebsite(website.id, { replayConfig: null }, testActor);
     expect((await registry.findWebsite(website.id))?.replayConfig).toEqual(website.replayConfig);
   });
 
   test('an unknown website is told', async () => {
     for (const id of [randomUUID(), 'x'])
-      expect(await registry.updateWebsite(id, { name: 'x' })).toEqual({ ok: false, reason: 'website_not_found' });
+      expect(await registry.updateWebsite(id, { name: 'x' }, testActor)).toEqual({
+        ok: false,
+        reason: 'website_not_found',
+      });
   });
 });
 
 describe('deleting and resetting', () => {
   test('the id of a deleted website stays reserved, its share id is free', async () => {
     const website = await t.newWebsite(owner, { shareId: 'given-back' });
-    expect(await registry.deleteWebsite(website.id)).toBe(true);
-    expect(await registry.deleteWebsite(website.id)).toBe(false);
+    expect(await registry.deleteWebsite(website.id, testActor)).toBe(true);
+    expect(await registry.deleteWebsite(website.id, testActor)).toBe(false);
     expect(await registry.findWebsite(website.id)).toBeNull();
     expect(await registry.findWebsiteRoute(website.id)).toEqual({ region: 'us', resetAt: null, deleted: true });
-    expect(await registry.createWebsite({ ...input(), id: website.id })).toEqual({
+    expect(await registry.createWebsite({ ...input(), id: website.id }, testActor)).toEqual({
       ok: false,
       reason: 'website_id_taken',
     });
-    expect(await registry.createWebsite({ ...input(), shareId: 'given-back' })).toMatchObject({ ok: true });
-    expect(await registry.updateWebsite(website.id, { name: 'x' })).toMatchObject({ ok: false });
+    expect(await registry.createWebsite({ ...input(), shareId: 'given-back' }, testActor)).toMatchObject({ ok: true });
+    expect(await registry.updateWebsite(website.id, { name: 'x' }, testActor)).toMatchObject({ ok: false });
   });
 
   test('a deleted website is listed for its region until it is marked as purged', async () => {
     const website = await t.newWebsite(owner, { region: 'eu' });
     expect(await registry.listUnpurgedWebsites('eu')).toEqual([]);
-    await registry.deleteWebsite(website.id);
+    await registry.deleteWebsite(website.id, testActor);
     expect(await registry.listUnpurgedWebsites('eu')).toEqual([website.id]);
     await registry.markWebsitePurged(website.id);
     expect(await registry.listUnpurgedWebsites('eu')).toEqual([]);
@@ -137,18 +142,18 @@ describe('deleting and resetting', () => {
   test('resetAt never goes back, and a deleted or unknown website has none', async () => {
     const website = await t.newWebsite(owner);
     const [earlier, later] = [new Date('2026-06-01T00:00:00.123Z'), new Date('2026-06-02T00:00:00.456Z')];
-    expect(await registry.resetWebsite(website.id, later)).toBe(true);
-    expect(await registry.resetWebsite(website.id, earlier)).toBe(true);
+    expect(await registry.resetWebsite(website.id, later, testActor)).toBe(true);
+    expect(await registry.resetWebsite(website.id, earlier, testActor)).toBe(true);
     expect(await registry.findWebsiteRoute(website.id)).toEqual({ region: 'us', resetAt: later, deleted: false });
-    await registry.deleteWebsite(website.id);
-    expect(await registry.resetWebsite(website.id, new Date())).toBe(false);
-    expect(await registry.resetWebsite('x', new Date())).toBe(false);
+    await registry.deleteWebsite(website.id, testActor);
+    expect(await registry.resetWebsite(website.id, new Date(), testActor)).toBe(false);
+    expect(await registry.resetWebsite('x', new Date(), testActor)).toBe(false);
   });
 
   test('a reset is pending, and listed for its region, until exactly that reset or a later one is done', async () => {
     const website = await t.newWebsite(owner, { region: 'eu' });
     const [earlier, later] = [new Date('2026-06-01T00:00:00.123Z'), new Date('2026-06-02T00:00:00.456Z')];
-    await registry.resetWebsite(website.id, later);
+    await registry.resetWebsite(website.id, later, testActor);
     await registry.markWebsiteReset(website.id, earlier);
     expect((await registry.findWebsite(website.id))?.pendingResetAt).toEqual(later);
     expect(await registry.listPendingResets('eu')).toEqual([{ id: website.id, before: later }]);
@@ -159,7 +164,7 @@ describe('deleting and resetting', () => {
 
   test('routes of many websites are found at once, deleted ones too, in either case of letters; unknown ones and what is no UUID are left out', async () => {
     const [open, deleted] = [await t.newWebsite(owner), await t.newWebsite(owner)];
-    await registry.deleteWebsite(deleted.id);
+    await registry.deleteWebsite(deleted.id, testActor);
     const unknown = Array.from({ length: 70_000 }, () => randomUUID());
     expect(await registry.findWebsiteRoutes([open.id, 'x', deleted.id.toUpperCase(), ...unknown])).toEqual(
       new Map([
@@ -173,7 +178,7 @@ describe('deleting and resetting', () => {
   test('an id that is no UUID is unknown everywhere', async () => {
     expect(await registry.findWebsite("' OR 1=1")).toBeNull();
     expect(await registry.findWebsiteRoute('undefined')).toBeNull();
-    expect(await registry.deleteWebsite('')).toBe(false);
+    expect(await registry.deleteWebsite('', testActor)).toBe(false);
   });
 });
 
@@ -196,7 +201,7 @@ describe('listing', () => {
     ] as const)
       await t.newWebsite(lister, { name, domain });
     await t.newWebsite(lister, { region: 'eu' });
-    await registry.deleteWebsite((await t.newWebsite(lister)).id);
+    await registry.deleteWebsite((await t.newWebsite(lister)).id, testActor);
   });
 
   test('shows the own websites of the region that are not deleted, by name as people sort', async () => {

@@ -1,8 +1,11 @@
 import { and, eq, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { recordChange } from './audit.ts';
+import { laterThan } from './columns.ts';
 import type { Database } from './database.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
 import { violatedConstraint } from './registry-error.ts';
 import type {
+  Actor,
   NewWebsite,
   Page,
   ReplayConfig,
@@ -42,6 +45,8 @@ const websiteColumns = {
   ownerName: sql<string>`(SELECT username FROM user_account owner WHERE owner.id = coalesce(website.user_id, website.created_by))`,
 };
 const notDeleted = isNull(website.deletedAt);
+/** A share id is that of no other website, and no other website's link has it. */
+const shareConstraints = ['website_share_id', 'share_slug'];
 
 type StoredWebsite = Omit<Website, 'owner' | 'replayConfig'> & {
   ownerName: string;
@@ -61,16 +66,20 @@ export type CreateWebsiteResult =
   | { ok: false; reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' };
 
 /** The id of a deleted website counts as taken. */
-export async function createWebsite(db: Database, input: NewWebsite): Promise<CreateWebsiteResult> {
+export async function createWebsite(db: Database, input: NewWebsite, by: Actor): Promise<CreateWebsiteResult> {
   if (input.teamId && !isUuid(input.teamId)) return { ok: false, reason: 'team_not_found' };
   try {
-    const [created] = await db.insert(website).values(input).returning(websiteColumns);
-    if (!created) throw new Error('INSERT returned no row');
-    return { ok: true, website: toWebsite(created) };
+    return await db.transaction(async (tx) => {
+      const [created] = await tx.insert(website).values(input).returning(websiteColumns);
+      if (!created) throw new Error('INSERT returned no row');
+      const { id, name, domain, teamId, shareId, region } = created;
+      await recordChange(tx, by, 'website.create', id, { name, domain, teamId, shareId, region });
+      return { ok: true, website: toWebsite(created) };
+    });
   } catch (error) {
     const constraint = violatedConstraint(error);
     if (constraint === 'website_pkey') return { ok: false, reason: 'website_id_taken' };
-    if (constraint === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
+    if (constraint !== null && shareConstraints.includes(constraint)) return { ok: false, reason: 'share_id_taken' };
     if (constraint === 'website_team_id_team_id_fk') return { ok: false, reason: 'team_not_found' };
     throw error;
   }
@@ -139,24 +148,34 @@ export type UpdateWebsiteResult =
   | { ok: false; reason: 'website_not_found' | 'share_id_taken' };
 
 /** `updatedAt` moves forward even when nothing else changes. */
-export async function updateWebsite(db: Database, id: string, changes: WebsiteChanges): Promise<UpdateWebsiteResult> {
+export async function updateWebsite(
+  db: Database,
+  id: string,
+  changes: WebsiteChanges,
+  by: Actor,
+): Promise<UpdateWebsiteResult> {
   if (!isUuid(id)) return { ok: false, reason: 'website_not_found' };
   const { name, domain, shareId, replayConfig } = changes;
   try {
-    const [updated] = await db
-      .update(website)
-      .set({
-        name,
-        domain,
-        shareId,
-        replayConfig: replayConfig ? mergedReplayConfig(replayConfig) : replayConfig === null ? {} : undefined,
-        updatedAt: sql`greatest(now(), ${website.updatedAt} + interval '1 millisecond')`,
-      })
-      .where(and(eq(website.id, id), notDeleted))
-      .returning(websiteColumns);
-    return updated ? { ok: true, website: toWebsite(updated) } : { ok: false, reason: 'website_not_found' };
+    return await db.transaction(async (tx) => {
+      const [updated] = await tx
+        .update(website)
+        .set({
+          name,
+          domain,
+          shareId,
+          replayConfig: replayConfig ? mergedReplayConfig(replayConfig) : replayConfig === null ? {} : undefined,
+          updatedAt: laterThan(website.updatedAt),
+        })
+        .where(and(eq(website.id, id), notDeleted))
+        .returning(websiteColumns);
+      if (!updated) return { ok: false, reason: 'website_not_found' };
+      await recordChange(tx, by, 'website.update', updated.id, { name, domain, shareId, replayConfig });
+      return { ok: true, website: toWebsite(updated) };
+    });
   } catch (error) {
-    if (violatedConstraint(error) === 'website_share_id') return { ok: false, reason: 'share_id_taken' };
+    const constraint = violatedConstraint(error);
+    if (constraint !== null && shareConstraints.includes(constraint)) return { ok: false, reason: 'share_id_taken' };
     throw error;
   }
 }
@@ -167,26 +186,35 @@ function mergedReplayConfig(changes: NonNullable<WebsiteChanges['replayConfig']>
 }
 
 /** Leaves a tombstone: the id stays reserved for ever, the share id is free. False for an unknown or deleted website. */
-export async function deleteWebsite(db: Database, id: string): Promise<boolean> {
+export async function deleteWebsite(db: Database, id: string, by: Actor): Promise<boolean> {
   if (!isUuid(id)) return false;
-  const deleted = await db
-    .update(website)
-    .set({ deletedAt: sql`now()`, shareId: null })
-    .where(and(eq(website.id, id), notDeleted))
-    .returning({ id: website.id });
-  return deleted.length > 0;
+  return db.transaction(async (tx) => {
+    const [deleted] = await tx
+      .update(website)
+      .set({ deletedAt: sql`now()`, shareId: null })
+      .where(and(eq(website.id, id), notDeleted))
+      .returning({ id: website.id, name: website.name, domain: website.domain });
+    if (!deleted) return false;
+    const { name, domain } = deleted;
+    await recordChange(tx, by, 'website.delete', deleted.id, { name, domain });
+    return true;
+  });
 }
 
 /** Everything collected before `at` no longer counts; an earlier `at` than the last one changes nothing. */
-export async function resetWebsite(db: Database, id: string, at: Date): Promise<boolean> {
+export async function resetWebsite(db: Database, id: string, at: Date, by: Actor): Promise<boolean> {
   if (!isUuid(id)) return false;
   const latest = sql`greatest(${website.resetAt}, ${sql.param(at, website.resetAt)})`;
-  const reset = await db
-    .update(website)
-    .set({ resetAt: latest, pendingResetAt: latest })
-    .where(and(eq(website.id, id), notDeleted))
-    .returning({ id: website.id });
-  return reset.length > 0;
+  return db.transaction(async (tx) => {
+    const [reset] = await tx
+      .update(website)
+      .set({ resetAt: latest, pendingResetAt: latest })
+      .where(and(eq(website.id, id), notDeleted))
+      .returning({ id: website.id, resetAt: website.resetAt });
+    if (!reset) return false;
+    await recordChange(tx, by, 'website.reset', reset.id, { resetAt: reset.resetAt });
+    return true;
+  });
 }
 
 /** Websites of a region whose last reset is not known to be completed: like `listUnpurgedWebsites`. */

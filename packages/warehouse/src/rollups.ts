@@ -11,7 +11,6 @@ import {
   type RollupComparison,
 } from './rollup-differences.ts';
 import { listRollupParts, type RollupPart, type RollupScope, type RollupTable } from './rollup-parts.ts';
-
 import { WarehouseError } from './warehouse-error.ts';
 
 /** Tables that the view `<table>_mv` fills from events, column by column in the same order. */
@@ -77,7 +76,7 @@ async function repairPart(
   const repaired = new Map<string, Difference>();
   let pauseMs = againPauseMs;
   for (let round = 1; round <= roundsMax; round++) {
-    const { sure, undecided } = await findDifferences(client, access, part);
+    const { sure, undecided } = await findDifferences(client, access, part, repaired.size > 0);
     if (sure.length === 0) return [repaired, undecided];
     const isAgain = sure.some((difference) => repaired.has(nameOf(difference)));
     await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);

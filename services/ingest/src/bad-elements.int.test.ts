@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BatchAnswer } from '@meridian/contract/collect';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
+import { testActor } from '@meridian/registry/registry-fixtures';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestIngest } from './ingest-fixtures.ts';
 
@@ -120,7 +121,7 @@ test('a website id without dashes', () =>
 
 test('a website that was deleted', async () => {
   const deleted = await ingest.newWebsite();
-  await ingest.registry.deleteWebsite(deleted);
+  await ingest.registry.deleteWebsite(deleted, testActor);
   await publishWebsiteChange(ingest.reader, deleted);
   await refuse(`{"type":"event","payload":{"website":"${deleted}"}}`, 'payload.website');
   expect(await ingest.storedEvents(deleted)).toEqual([]);

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
+import { testActor } from '@meridian/registry/registry-fixtures';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, chrome, type Reply, startTestIngest } from './ingest-fixtures.ts';
 
@@ -171,7 +172,7 @@ test('a website takes events as soon as it is created, and none once it is delet
   await newWebsite();
   await sendOk();
   const { cache } = await sendOk();
-  await ingest.registry.deleteWebsite(website);
+  await ingest.registry.deleteWebsite(website, testActor);
   await publishWebsiteChange(ingest.reader, website);
   await expect
     .poll(async () => (await ingest.send(event(), { 'x-umami-cache': cache })).status, { timeout: 5_000 })

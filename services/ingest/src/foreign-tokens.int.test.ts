@@ -1,4 +1,5 @@
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
+import { testActor } from '@meridian/registry/registry-fixtures';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Reply, startTestIngest } from './ingest-fixtures.ts';
 
@@ -57,7 +58,7 @@ test('a token of another region, of a deleted website, cut, doubled or with any 
   const website = await ingest.newWebsite();
   const deleted = await ingest.newWebsite();
   const ofDeleted = answerOf(await ingest.send(event(deleted, { id: 'user-1' }))).cache;
-  await ingest.registry.deleteWebsite(deleted);
+  await ingest.registry.deleteWebsite(deleted, testActor);
   await publishWebsiteChange(ingest.reader, deleted);
   const ofRegion = answerOf(await elsewhere.send(event(await elsewhere.newWebsite(), { id: 'user-1' }))).cache;
   const own = answerOf(await ingest.send(event(website, { id: 'user-1' }))).cache;

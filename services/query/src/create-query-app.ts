@@ -12,6 +12,7 @@ import type { QueryDeps, QueryEnv } from './query-env.ts';
 import { activeRoutes } from './routes/active.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { eventsRoutes } from './routes/events.ts';
 import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { loginRoutes } from './routes/login.ts';
@@ -55,6 +56,7 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', apiKeyRoutes(deps))
     .route('/', userRoutes(deps))
     .route('/', adminRoutes(deps))
+    .route('/', auditRoutes(deps))
     .route('/', websitesRoutes(deps))
     .route('/', websiteRoutes(deps))
     .route('/', segmentRoutes(deps))

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { deadLettersKey, partitionOf } from '@meridian/queue/log-keys';
 import { RegistryError } from '@meridian/registry/registry-error';
+import { testActor } from '@meridian/registry/registry-fixtures';
 import { findWrongRows } from '@meridian/warehouse/test-rollups';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
@@ -48,8 +49,8 @@ describe('the worker brings into the warehouse', () => {
   test('nothing of deleted or unknown websites, and nothing that was collected before a reset', async () => {
     const [open, deleted, reset] = [await fixture.newWebsite(), await fixture.newWebsite(), await fixture.newWebsite()];
     const resetAt = new Date();
-    await fixture.registry.deleteWebsite(deleted);
-    await fixture.registry.resetWebsite(reset, resetAt);
+    await fixture.registry.deleteWebsite(deleted, testActor);
+    await fixture.registry.resetWebsite(reset, resetAt, testActor);
     const [kept] = await fixture.append({ websiteId: open }, { websiteId: deleted }, { websiteId: randomUUID() });
     await fixture.appendCollectedAt(resetAt.getTime() - 1, { websiteId: reset });
     const backfill = { websiteId: reset, createdAtMs: Date.UTC(2020, 1, 1) };

@@ -2,6 +2,7 @@ import { readEventCounts } from '@meridian/queue/event-counts';
 import { createJobs } from '@meridian/queue/jobs';
 import { connectWorker } from '@meridian/queue/test-redis';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
+import { testActor } from '@meridian/registry/registry-fixtures';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
@@ -36,7 +37,7 @@ async function rowsEverywhere(websiteId: string): Promise<number> {
 }
 
 async function deleteAndOrder(websiteId: string): Promise<void> {
-  await fixture.registry.deleteWebsite(websiteId);
+  await fixture.registry.deleteWebsite(websiteId, testActor);
   await publishWebsiteChange(fixture.redis, websiteId);
   await jobs.purgeWebsite(websiteId);
 }
@@ -118,7 +119,7 @@ test('a batch that was judged before the deletion and is stored long after it is
 test('a purge that was never ordered is found and done', async () => {
   const websiteId = await fixture.newWebsite();
   await fixture.append({ websiteId });
-  await fixture.registry.deleteWebsite(websiteId);
+  await fixture.registry.deleteWebsite(websiteId, testActor);
   void fixture.newWorker().run();
   await untilPurged(websiteId);
   expect(await rowsEverywhere(websiteId)).toBe(0);
@@ -146,7 +147,7 @@ test('a reset removes what was collected before it, stored or in flight; what co
   const atMs = resetAt.getTime();
   const collected = (createdAtMs: number) => ({ websiteId: website, createdAtMs });
   const inFlight = fixture.appendCollectedAt(atMs - 1, ...many(100, () => collected(Date.now())));
-  await fixture.registry.resetWebsite(website, resetAt);
+  await fixture.registry.resetWebsite(website, resetAt, testActor);
   await publishWebsiteChange(fixture.redis, website);
   await jobs.resetWebsite(website, resetAt);
   await inFlight;
@@ -170,7 +171,7 @@ test('with a reset go the dead letters that were collected before it, counted as
   await expect.poll(() => fixture.storedIds(website), until).toHaveLength(1);
   await expect.poll(() => Date.now()).toBeGreaterThan(resetAt.getTime());
 
-  await fixture.registry.resetWebsite(website, resetAt);
+  await fixture.registry.resetWebsite(website, resetAt, testActor);
   await publishWebsiteChange(fixture.redis, website);
   await jobs.resetWebsite(website, resetAt);
   await expect.poll(() => fixture.redis.keys('{bull}:jobs:reset-*'), until).toEqual([]);

@@ -22,6 +22,9 @@ export async function ensureAdministrator(
   const { username, homeRegion } = administrator;
   const generatedPassword = administrator.password ? undefined : randomAlphanumerics(generatedPasswordLength);
   const passwordHash = await hashPassword(administrator.password || (generatedPassword ?? ''));
-  const { ok: created } = await registry.createUser({ username, passwordHash, role: 'admin', homeRegion });
+  const { ok: created } = await registry.createUser(
+    { username, passwordHash, role: 'admin', homeRegion },
+    { userId: null, name: 'first start', keyId: null, requestId: null },
+  );
   return created && generatedPassword ? { created, generatedPassword } : { created };
 }

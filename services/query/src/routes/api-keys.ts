@@ -2,6 +2,7 @@ import { type ApiKeyRecord, CreateApiKeyBody, type CreatedApiKey } from '@meridi
 import type { ApiKey } from '@meridian/registry/rows';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
+import { actorOf } from '../auth/actor-of.ts';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '../auth/api-key.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
@@ -16,16 +17,19 @@ export function apiKeyRoutes({ registry }: QueryDeps): Hono<QueryEnv> {
     .post('/me/api-keys', async (c) => {
       const { name } = await readJson(c, CreateApiKeyBody);
       const key = newApiKey();
-      const created = await registry.createApiKey({
-        userId: c.get('caller').userId,
-        name,
-        keyHash: hashApiKey(key),
-        keyPrefix: apiKeyPrefix(key),
-      });
+      const created = await registry.createApiKey(
+        {
+          userId: c.get('caller').userId,
+          name,
+          keyHash: hashApiKey(key),
+          keyPrefix: apiKeyPrefix(key),
+        },
+        actorOf(c),
+      );
       return c.json({ ...toApiKeyRecord(created), key } satisfies CreatedApiKey);
     })
     .delete('/me/api-keys/:keyId', async (c) => {
-      const deleted = await registry.deleteApiKey(c.get('caller').userId, c.req.param('keyId'));
+      const deleted = await registry.deleteApiKey(c.get('caller').userId, c.req.param('keyId'), actorOf(c));
       if (!deleted) throw new ApiError('not-found', 'API key not found');
       return c.json({ ok: true });
     });

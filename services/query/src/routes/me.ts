@@ -2,6 +2,7 @@ import { ChangePasswordBody, type MeAnswer, type UserRecord } from '@meridian/co
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
+import { actorOf } from '../auth/actor-of.ts';
 import { createClientAddress } from '../auth/client-address.ts';
 import { hashPassword } from '../auth/passwords.ts';
 import { provePassword } from '../auth/prove-password.ts';
@@ -20,7 +21,11 @@ export function meRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const { userId, username } = c.get('caller');
       const claim = { username, password: currentPassword, address: clientAddress(c) };
       if (!(await provePassword(deps, claim))) throw badRequest('currentPassword', 'is not right');
-      const updated = await deps.registry.updateUser(userId, { passwordHash: await hashPassword(newPassword) });
+      const updated = await deps.registry.updateUser(
+        userId,
+        { passwordHash: await hashPassword(newPassword) },
+        actorOf(c),
+      );
       if (!updated.ok) throw new ApiError('unauthorized', 'Unauthorized');
       return c.json(toUserRecord(updated.user) satisfies UserRecord);
     });

@@ -2,6 +2,7 @@ import { SegmentBody, type SegmentList, SegmentListQuery, type SegmentRecord } f
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { type Context, Hono } from 'hono';
 import { toSegmentRecord } from '../answers/segment-record.ts';
+import { actorOf } from '../auth/actor-of.ts';
 import type { WebsiteAction } from '../auth/permissions.ts';
 import { getWebsiteFor } from '../auth/website-access.ts';
 import { readJson } from '../http/read-json.ts';
@@ -29,7 +30,7 @@ export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
     })
     .post(all, async (c) => {
       const websiteId = await websiteFor(c, 'update');
-      const created = await registry.createSegment(websiteId, await readJson(c, SegmentBody));
+      const created = await registry.createSegment(websiteId, await readJson(c, SegmentBody), actorOf(c));
       return c.json(toSegmentRecord(created) satisfies SegmentRecord);
     })
     .get(one, async (c) => {
@@ -40,12 +41,12 @@ export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .post(one, async (c) => {
       const websiteId = await websiteFor(c, 'update');
       const fields = await readJson(c, SegmentBody);
-      const updated = await registry.updateSegment(websiteId, c.req.param('segmentId'), fields);
+      const updated = await registry.updateSegment(websiteId, c.req.param('segmentId'), fields, actorOf(c));
       return c.json(toSegmentRecord(known(updated)) satisfies SegmentRecord);
     })
     .delete(one, async (c) => {
       const websiteId = await websiteFor(c, 'update');
-      if (!(await registry.deleteSegment(websiteId, c.req.param('segmentId')))) throw notFound();
+      if (!(await registry.deleteSegment(websiteId, c.req.param('segmentId'), actorOf(c)))) throw notFound();
       return c.json({ ok: true });
     });
 }

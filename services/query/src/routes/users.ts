@@ -2,6 +2,7 @@ import { CreateUserBody, UpdateUserBody, type UserRecord } from '@meridian/contr
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
+import { actorOf } from '../auth/actor-of.ts';
 import { hashPassword } from '../auth/passwords.ts';
 import { requireAdministrator, requireSession } from '../auth/require.ts';
 import { conflict } from '../http/conflict.ts';
@@ -20,7 +21,7 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const { id, username, password, role } = await readJson(c, CreateUserBody);
       const passwordHash = await hashPassword(password);
       const user = { id: id ?? undefined, username, passwordHash, role, homeRegion: config.region };
-      const created = await registry.createUser(user);
+      const created = await registry.createUser(user, actorOf(c));
       if (!created.ok && created.reason === 'user_id_taken') throw conflict('id', 'User ID already in use.');
       if (!created.ok) throw conflict('username', 'User already exists.');
       return c.json(toUserRecord(created.user) satisfies UserRecord);
@@ -37,7 +38,7 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       if (userId === c.get('caller').userId && role && role !== 'admin')
         throw conflict('role', 'You cannot take away your own role.');
       const passwordHash = password === undefined ? undefined : await hashPassword(password);
-      const updated = await registry.updateUser(userId, { username, role, passwordHash });
+      const updated = await registry.updateUser(userId, { username, role, passwordHash }, actorOf(c));
       if (!updated.ok && updated.reason === 'username_taken') throw conflict('username', 'User already exists.');
       if (!updated.ok) throw notFound();
       return c.json(toUserRecord(updated.user) satisfies UserRecord);
@@ -45,7 +46,7 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .delete('/users/:userId', ...allowed, async (c) => {
       const userId = c.req.param('userId').toLowerCase();
       if (userId === c.get('caller').userId) throw conflict('userId', 'You cannot delete yourself.');
-      const deleted = await registry.deleteUser(userId);
+      const deleted = await registry.deleteUser(userId, actorOf(c));
       if (!deleted) throw notFound();
       for (const websiteId of deleted.websiteIds) await forgetWebsite(deps, websiteId);
       return c.json({ ok: true });

@@ -2,6 +2,7 @@ import { UpdateWebsiteBody, type WebsiteRecord } from '@meridian/contract/websit
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toWebsiteRecord } from '../answers/website-record.ts';
+import { actorOf } from '../auth/actor-of.ts';
 import { findReadableWebsite, getWebsiteFor } from '../auth/website-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
@@ -21,7 +22,7 @@ export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
     })
     .post('/websites/:websiteId', async (c) => {
       const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'update');
-      const updated = await registry.updateWebsite(id, await readJson(c, UpdateWebsiteBody));
+      const updated = await registry.updateWebsite(id, await readJson(c, UpdateWebsiteBody), actorOf(c));
       if (!updated.ok && updated.reason === 'share_id_taken')
         throw conflict('shareId', 'That share ID is already taken.');
       if (!updated.ok) throw notFound();
@@ -29,14 +30,14 @@ export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
     })
     .delete('/websites/:websiteId', async (c) => {
       const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'delete');
-      if (!(await registry.deleteWebsite(id))) throw notFound();
+      if (!(await registry.deleteWebsite(id, actorOf(c)))) throw notFound();
       await forgetWebsite(deps, id);
       return c.json({ ok: true });
     })
     .post('/websites/:websiteId/reset', async (c) => {
       const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'reset');
       const resetAt = now();
-      if (!(await registry.resetWebsite(id, resetAt))) throw notFound();
+      if (!(await registry.resetWebsite(id, resetAt, actorOf(c)))) throw notFound();
       await announceWebsite(deps, id);
       // From now on answers leave the events out. An order that is lost here is given by the worker's sweep.
       await jobs

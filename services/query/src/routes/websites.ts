@@ -2,6 +2,7 @@ import { CreateWebsiteBody, type WebsiteList, WebsiteListQuery, type WebsiteReco
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { type Context, Hono } from 'hono';
 import { toWebsiteRecord } from '../answers/website-record.ts';
+import { actorOf } from '../auth/actor-of.ts';
 import { listsTeamWebsites, mayCreate, mayCreateInTeam } from '../auth/permissions.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
@@ -44,16 +45,19 @@ async function createWebsite(deps: QueryDeps, c: Context<QueryEnv>): Promise<Web
   if (!mayCreate(caller)) throw new ApiError('forbidden', 'You may not create websites.');
   const { id, name, domain, shareId, teamId } = await readJson(c, CreateWebsiteBody);
   if (typeof teamId === 'string') await assertMayCreateInTeam(deps, caller, teamId);
-  const created = await deps.registry.createWebsite({
-    id: id ?? undefined,
-    name,
-    domain,
-    shareId: shareId ?? null,
-    teamId: teamId ?? null,
-    userId: typeof teamId === 'string' ? null : caller.userId,
-    createdBy: caller.userId,
-    region: deps.config.region,
-  });
+  const created = await deps.registry.createWebsite(
+    {
+      id: id ?? undefined,
+      name,
+      domain,
+      shareId: shareId ?? null,
+      teamId: teamId ?? null,
+      userId: typeof teamId === 'string' ? null : caller.userId,
+      createdBy: caller.userId,
+      region: deps.config.region,
+    },
+    actorOf(c),
+  );
   if (!created.ok) throw creationError(created.reason);
   await announceWebsite(deps, created.website.id);
   return toWebsiteRecord(created.website);

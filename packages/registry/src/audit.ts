@@ -1,0 +1,49 @@
+import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
+import { withoutNul } from './columns.ts';
+import type { Database } from './database.ts';
+import { contains, pageOf } from './paging.ts';
+import type { Actor, AuditAction, AuditEntry, AuditRequest, Page } from './rows.ts';
+import { auditEntry } from './schema.ts';
+import { isUuid } from './uuid.ts';
+
+/**
+ * Writes down one change, in the transaction that makes it: there is no change without its entry and no entry without its change.
+ * `details` never holds a secret.
+ */
+export async function recordChange(
+  tx: Database,
+  by: Actor,
+  action: AuditAction,
+  subjectId: string,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  const { userId: actorUserId, name: actorName, keyId: actorKeyId, requestId } = by;
+  await tx.insert(auditEntry).values({ actorUserId, actorName, actorKeyId, requestId, action, subjectId, details });
+}
+
+/** Newest first. `search` looks into actors' names and actions. An id that is none finds nothing. */
+export async function listAuditEntries(db: Database, request: AuditRequest): Promise<Page<AuditEntry>> {
+  const { actorUserId, subjectId, action, from, to, search } = request;
+  if (actorUserId !== undefined && !isUuid(actorUserId)) return { rows: [], count: 0 };
+  const matching = and(
+    actorUserId === undefined ? undefined : eq(auditEntry.actorUserId, actorUserId),
+    subjectId === undefined ? undefined : eq(auditEntry.subjectId, subjectId.toLowerCase()),
+    action === undefined ? undefined : sql`${auditEntry.action} = ${withoutNul(action)}`,
+    from && gte(auditEntry.at, from),
+    to && lt(auditEntry.at, to),
+    contains([auditEntry.actorName, auditEntry.action], search),
+  );
+  const page = await pageOf(request, {
+    count: () => db.$count(auditEntry, matching),
+    rows: (limit, offset) =>
+      db.select().from(auditEntry).where(matching).orderBy(desc(auditEntry.id)).limit(limit).offset(offset),
+  });
+  const rows = page.rows.map(
+    ({ actorUserId: userId, actorName: name, actorKeyId: keyId, requestId, details, ...entry }): AuditEntry => ({
+      ...entry,
+      actor: { userId, name, keyId, requestId },
+      details: details as Record<string, unknown>,
+    }),
+  );
+  return { rows, count: page.count };
+}
