@@ -16,7 +16,7 @@ const allowed: Record<string, string[]> = {
   'services/ingest': ['contract', 'runtime', 'queue', 'registry'],
   'services/worker': ['contract', 'runtime', 'queue', 'registry', 'warehouse'],
   'services/query': ['contract', 'runtime', 'queue', 'registry', 'warehouse'],
-  'services/cli': ['runtime', 'queue', 'registry', 'warehouse'],
+  'services/cli': ['contract', 'runtime', 'queue', 'registry', 'warehouse'],
   'services/standalone': [
     ...['contract', 'runtime', 'queue', 'registry', 'warehouse', 'embedded'],
     ...['ingest', 'worker', 'query'],

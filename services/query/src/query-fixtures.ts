@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createJobs } from '@meridian/queue/jobs';
+import { hashPassword } from '@meridian/registry/credentials';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import type { AccountRole } from '@meridian/registry/rows';
 import { createLogger } from '@meridian/runtime/logger';
 import { connectRedis } from '@meridian/runtime/redis';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
-import { hashPassword } from './auth/passwords.ts';
 import { createQueryApp } from './create-query-app.ts';
 import { createQueryCounts } from './query-counts.ts';
 import type { QueryConfig, QueryDeps } from './query-env.ts';

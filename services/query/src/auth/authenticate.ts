@@ -1,9 +1,9 @@
+import { hashApiKey } from '@meridian/registry/credentials';
 import type { User } from '@meridian/registry/rows';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Lru } from '@meridian/runtime/lru';
 import type { MiddlewareHandler } from 'hono';
 import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
-import { hashApiKey } from './api-key.ts';
 import { readCredential } from './credential.ts';
 import { createSessionTokens, type SessionTokens } from './session-token.ts';
 

@@ -1,5 +1,5 @@
+import { newApiKey } from '@meridian/registry/credentials';
 import { describe, expect, test } from 'vitest';
-import { newApiKey } from './api-key.ts';
 import { readCredential } from './credential.ts';
 
 const key = newApiKey();

@@ -1,5 +1,5 @@
+import { isApiKey } from '@meridian/registry/credentials';
 import type { QueryConfig } from '../query-env.ts';
-import { isApiKey } from './api-key.ts';
 
 export type Credential = { kind: 'api-key'; key: string } | { kind: 'session'; token: string };
 

@@ -1,8 +1,8 @@
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { verifyPassword } from '@meridian/registry/credentials';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { expect, test } from 'vitest';
 import { ensureAdministrator } from './ensure-administrator.ts';
-import { verifyPassword } from './passwords.ts';
 
 const withRegistry = async (work: (t: Awaited<ReturnType<typeof createTestRegistry>>) => Promise<void>) => {
   const t = await createTestRegistry(await createPostgresDatabase());

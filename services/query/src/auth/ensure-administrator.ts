@@ -1,8 +1,5 @@
+import { hashPassword, newPassword } from '@meridian/registry/credentials';
 import type { Registry } from '@meridian/registry/registry';
-import { randomAlphanumerics } from './api-key.ts';
-import { hashPassword } from './passwords.ts';
-
-const generatedPasswordLength = 20;
 
 export type EnsureAdministratorResult = {
   created: boolean;
@@ -20,7 +17,7 @@ export async function ensureAdministrator(
 ): Promise<EnsureAdministratorResult> {
   if ((await registry.countUsers()) > 0) return { created: false };
   const { username, homeRegion } = administrator;
-  const generatedPassword = administrator.password ? undefined : randomAlphanumerics(generatedPasswordLength);
+  const generatedPassword = administrator.password ? undefined : newPassword();
   const passwordHash = await hashPassword(administrator.password || (generatedPassword ?? ''));
   const { ok: created } = await registry.createUser(
     { username, passwordHash, role: 'admin', homeRegion },

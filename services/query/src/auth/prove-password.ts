@@ -1,6 +1,6 @@
+import { verifyPassword } from '@meridian/registry/credentials';
 import type { QueryDeps } from '../query-env.ts';
 import { createLoginThrottle } from './login-throttle.ts';
-import { verifyPassword } from './passwords.ts';
 
 export type PasswordClaim = {
   username: string;

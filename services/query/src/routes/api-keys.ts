@@ -1,9 +1,9 @@
 import { type ApiKeyRecord, CreateApiKeyBody, type CreatedApiKey } from '@meridian/contract/accounts';
+import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import type { ApiKey } from '@meridian/registry/rows';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { actorOf } from '../auth/actor-of.ts';
-import { apiKeyPrefix, hashApiKey, newApiKey } from '../auth/api-key.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 

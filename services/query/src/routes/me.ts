@@ -1,10 +1,10 @@
 import { ChangePasswordBody, type MeAnswer, type UserRecord } from '@meridian/contract/accounts';
+import { hashPassword } from '@meridian/registry/credentials';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { createClientAddress } from '../auth/client-address.ts';
-import { hashPassword } from '../auth/passwords.ts';
 import { provePassword } from '../auth/prove-password.ts';
 import { requireSession } from '../auth/require.ts';
 import { badRequest } from '../http/bad-request.ts';

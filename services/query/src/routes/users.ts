@@ -1,9 +1,9 @@
 import { CreateUserBody, UpdateUserBody, type UserRecord } from '@meridian/contract/accounts';
+import { hashPassword } from '@meridian/registry/credentials';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
-import { hashPassword } from '../auth/passwords.ts';
 import { requireAdministrator, requireSession } from '../auth/require.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';

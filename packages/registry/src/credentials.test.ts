@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { apiKeyPrefix, hashApiKey, isApiKey, newApiKey, randomAlphanumerics } from './api-key.ts';
+import {
+  apiKeyPrefix,
+  decoyHash,
+  hashApiKey,
+  hashPassword,
+  isApiKey,
+  newApiKey,
+  newPassword,
+  randomAlphanumerics,
+  verifyPassword,
+} from './credentials.ts';
 
 test('a key is mrd_ and 32 letters and digits, of which the prefix shows few', () => {
   const key = newApiKey();
@@ -22,4 +32,22 @@ test('every letter and digit is as likely as any other', () => {
   expect(counts.size).toBe(62);
   // 10,000 of each expected, standard deviation about 100; a biased draw would give some 12,100.
   for (const count of counts.values()) expect(Math.abs(count - 10_000)).toBeLessThan(800);
+});
+
+test('a password that is made is one of its own each time', () => {
+  expect(newPassword()).toMatch(/^[A-Za-z0-9]{20}$/);
+  expect(newPassword()).not.toBe(newPassword());
+});
+
+test('a password is proved by itself only, and two hashes of it differ', async () => {
+  const hash = await hashPassword('correct horse');
+  expect(await verifyPassword(hash, 'correct horse')).toBe(true);
+  expect(await verifyPassword(hash, 'Correct horse')).toBe(false);
+  expect(await hashPassword('correct horse')).not.toBe(hash);
+});
+
+test('without a hash no password is right, after the same work as with one', async () => {
+  expect(await verifyPassword(undefined, '')).toBe(false);
+  const costOf = (hash: string) => hash.split('$').slice(0, 4);
+  expect(costOf(decoyHash)).toEqual(costOf(await hashPassword('x')));
 });
