@@ -7,6 +7,7 @@ import { type Database, openDatabase } from './database.ts';
 import { RegistryError, toRegistryError } from './registry-error.ts';
 import { createSegment, deleteSegment, findSegment, listSegments, updateSegment } from './segments.ts';
 import { endSession, findSessionUser } from './sessions.ts';
+import { createShare, deleteShare, findShare, findShareBySlug, listShares, updateShare } from './shares.ts';
 import { findTeamRole, listTeamsOfUser } from './teams.ts';
 import {
   countUsers,
@@ -113,6 +114,20 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
     listSegments: bound(listSegments),
     updateSegment: bound(updateSegment),
     deleteSegment: bound(deleteSegment),
+    createShare: changing('website', bound(createShare)),
+    findShare: remember(
+      bound(findShare),
+      (id) => id,
+      (share) => share && [subject('website', share.websiteId)],
+    ),
+    findShareBySlug: remember(
+      bound(findShareBySlug),
+      (slug) => slug,
+      (share) => share && [subject('website', share.websiteId)],
+    ),
+    listShares: bound(listShares),
+    updateShare: changing('website', bound(updateShare)),
+    deleteShare: changing('website', bound(deleteShare)),
     listAuditEntries: bound(listAuditEntries),
     /** Resolves when Postgres answers. */
     ping: bound(ping),

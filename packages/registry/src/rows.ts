@@ -160,6 +160,22 @@ export type Segment = SegmentFields & { id: string; websiteId: string; createdAt
 
 export type SegmentListRequest = PageRequest & { websiteId: string; type: SegmentType };
 
+export type ShareFields = {
+  name: string;
+  /** What the link ends in; no other link has it. */
+  slug: string;
+  /** Kept as given; what they mean is the reader's to know. */
+  parameters: Record<string, unknown>;
+};
+
+/** A public link to a website's statistics. */
+export type Share = ShareFields & { id: string; websiteId: string; createdAt: Date; updatedAt: Date };
+
+/** Fields to change; what is left out stays. */
+export type ShareChanges = { [Field in keyof ShareFields]?: ShareFields[Field] | undefined };
+
+export type ShareListRequest = PageRequest & { websiteId: string };
+
 /** Who changes something: an account, by a session or a key, or what has no account (`userId` null): the operator, the service itself. */
 export type Actor = {
   userId: string | null;
