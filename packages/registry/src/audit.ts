@@ -23,10 +23,11 @@ export async function recordChange(
 
 /** Newest first. `search` looks into actors' names and actions. An id that is none finds nothing. */
 export async function listAuditEntries(db: Database, request: AuditRequest): Promise<Page<AuditEntry>> {
-  const { actorUserId, subjectId, action, from, to, search } = request;
+  const { actorUserId, actorName, subjectId, action, from, to, search } = request;
   if (actorUserId !== undefined && !isUuid(actorUserId)) return { rows: [], count: 0 };
   const matching = and(
     actorUserId === undefined ? undefined : eq(auditEntry.actorUserId, actorUserId),
+    actorName === undefined ? undefined : eq(auditEntry.actorName, actorName),
     subjectId === undefined ? undefined : eq(auditEntry.subjectId, subjectId.toLowerCase()),
     action === undefined ? undefined : sql`${auditEntry.action} = ${withoutNul(action)}`,
     from && gte(auditEntry.at, from),

@@ -224,6 +224,8 @@ export type AuditEntry = {
 
 export type AuditRequest = PageRequest & {
   actorUserId?: string | undefined;
+  /** As the entry has it, exactly. */
+  actorName?: string | undefined;
   subjectId?: string | undefined;
   /** Exactly. */
   action?: string | undefined;
