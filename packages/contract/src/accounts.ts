@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageAnswer, pageQuery } from './paging.ts';
+import { ShareTokenRecord } from './shares.ts';
 
 export const AccountRole = z.enum(['admin', 'user', 'view-only']);
 
@@ -60,10 +61,10 @@ export type LoginAnswer = z.infer<typeof LoginAnswer>;
 
 /** Who the credential is. `apiKey` is null for a session. */
 export const MeAnswer = z.object({
-  authType: z.enum(['api-key', 'session']),
+  authType: z.enum(['api-key', 'session', 'share-token']),
   apiKey: z.object({ id: z.guid(), name: z.string() }).nullable(),
-  shareToken: z.null(),
-  user: z.object({ id: z.guid(), username: z.string(), role: AccountRole, isAdmin: z.boolean() }),
+  shareToken: ShareTokenRecord.nullable(),
+  user: z.object({ id: z.guid(), username: z.string(), role: AccountRole, isAdmin: z.boolean() }).nullable(),
 });
 export type MeAnswer = z.infer<typeof MeAnswer>;
 

@@ -21,6 +21,7 @@ import { metricsRoutes } from './routes/metrics.ts';
 import { pageviewsRoutes } from './routes/pageviews.ts';
 import { segmentRoutes } from './routes/segments.ts';
 import { sessionRoutes } from './routes/session.ts';
+import { publicShareRoutes, shareRoutes } from './routes/shares.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { userRoutes } from './routes/users.ts';
 import { websiteRoutes } from './routes/website.ts';
@@ -44,7 +45,7 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
 
 /** Routes that need no credential. */
 function publicRoutes(deps: QueryDeps): Hono<QueryEnv> {
-  return new Hono<QueryEnv>().route('/', heartbeatRoutes()).route('/', loginRoutes(deps));
+  return new Hono<QueryEnv>().route('/', heartbeatRoutes()).route('/', loginRoutes(deps)).route('/', publicShareRoutes(deps));
 }
 
 /** Routes behind authentication and the rate limit. */
@@ -60,6 +61,7 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', websitesRoutes(deps))
     .route('/', websiteRoutes(deps))
     .route('/', segmentRoutes(deps))
+    .route('/', shareRoutes(deps))
     .route('/', statisticsRoutes(deps));
 }
 

@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Jobs } from '@meridian/queue/jobs';
 import type { Registry } from '@meridian/registry/registry';
-import type { AccountRole } from '@meridian/registry/rows';
+import type { AccountRole, Share } from '@meridian/registry/rows';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
@@ -14,8 +14,10 @@ export type QueryConfig = {
   region: string;
   /** `cloud` has no logins, no /api prefix and no user management. */
   mode: 'self-hosted' | 'cloud';
-  /** Signs session tokens; at least 32 bytes. */
+  /** Signs session and share tokens; at least 32 bytes. */
   appSecret: string;
+  /** Secrets that signed them before and still verify; unless given: none. */
+  previousAppSecrets?: readonly string[];
   /** Addresses and CIDR ranges of peers whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   /** The header in which such a peer tells the client's address, instead of X-Forwarded-For and Forwarded. */
@@ -52,13 +54,21 @@ export type Caller = {
     | { kind: 'session'; sessionId: string; expiresAt: Date };
 };
 
+/** Whom a share link lets read statistics of its website, and nothing else. It is no account. */
+export type ShareReader = { share: Pick<Share, 'id' | 'websiteId' | 'parameters'> };
+
+/** Who asks what a share link may ask, too. */
+export type Reader = Caller | ShareReader;
+
 /** Hono environment of every route: `c.get('caller')`. */
 export type QueryEnv = {
   Bindings: Partial<HttpBindings>;
   Variables: {
     requestId: string;
-    /** Set for every route behind `authenticate`. */
+    /** Set for every route behind `authenticate` but those that a share link may ask (auth/share-token-routes.ts), which take `reader`. */
     caller: Caller;
+    /** Set for every route behind `authenticate`. */
+    reader: Reader;
     /** Fields of the request's one log line; add to it, never a body, an address or a key. */
     logFields: Record<string, unknown>;
   };

@@ -1,5 +1,11 @@
+import type { SharedWebsite } from '@meridian/contract/shares';
 import type { WebsiteRecord } from '@meridian/contract/websites';
 import type { Website } from '@meridian/registry/rows';
+
+/** Of all that a website is, what a public link tells. */
+export function toSharedWebsite({ id, name, domain }: Website): SharedWebsite {
+  return { id, name, domain };
+}
 
 export function toWebsiteRecord(website: Website): WebsiteRecord {
   const { replayConfig, owner } = website;

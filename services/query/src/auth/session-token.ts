@@ -1,16 +1,13 @@
-import { createHmac, randomUUID } from 'node:crypto';
-import { Lru } from '@meridian/runtime/lru';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { createSignedTokens } from './signed-tokens.ts';
 
-const algorithm = 'HS256';
-/** Tells this kind of token from every other that the same secret signs. */
-const typ = 'session+jwt';
-const issuer = 'meridian';
-const lifetimeSeconds = 7 * 86_400;
-const verifiedMax = 5_000;
-
-const Claims = z.object({ sub: z.guid(), jti: z.guid(), exp: z.number(), gen: z.number().int() });
+const kind = {
+  use: 'session token',
+  typ: 'session+jwt',
+  lifetimeSeconds: 7 * 86_400,
+  claims: z.object({ sub: z.guid(), jti: z.guid(), exp: z.number(), gen: z.number().int() }),
+};
 
 export type SessionClaims = {
   sessionId: string;
@@ -26,48 +23,16 @@ export type SessionTokens = {
   verify(token: string, now: Date): Promise<SessionClaims | null>;
 };
 
-/** Session tokens: JWTs, HS256, that live for 7 days. The signing key is derived, so no other kind of token shares it. */
-export function createSessionTokens(appSecret: string): SessionTokens {
-  const key = createHmac('sha256', appSecret).update('session token').digest();
-  /** By their text, which says the same for ever: only the time decides whether it still counts. */
-  const verified = new Lru<string, SessionClaims>(verifiedMax);
+/** Session tokens, which live for 7 days. Those that one of `previousSecrets` signed are verified, too. */
+export function createSessionTokens(appSecret: string, previousSecrets: readonly string[] = []): SessionTokens {
+  const tokens = createSignedTokens([appSecret, ...previousSecrets], kind);
   return {
-    issue(user, now) {
-      const issuedAtSeconds = Math.floor(now.getTime() / 1000);
-      return new SignJWT({ gen: user.sessionGeneration })
-        .setProtectedHeader({ alg: algorithm, typ })
-        .setIssuer(issuer)
-        .setSubject(user.id)
-        .setJti(randomUUID())
-        .setIssuedAt(issuedAtSeconds)
-        .setExpirationTime(issuedAtSeconds + lifetimeSeconds)
-        .sign(key);
-    },
+    issue: (user, now) => tokens.issue({ sub: user.id, jti: randomUUID(), gen: user.sessionGeneration }, now),
     async verify(token, now) {
-      const known = verified.get(token);
-      if (known) return now < known.expiresAt ? known : null;
-      const claims = Claims.safeParse(await verifiedPayload(token, key, now));
-      if (!claims.success) return null;
-      const { sub, jti, exp, gen } = claims.data;
-      const session = { sessionId: jti, userId: sub, generation: gen, expiresAt: new Date(exp * 1000) };
-      verified.set(token, session);
-      return session;
+      const claims = await tokens.verify(token, now);
+      if (!claims) return null;
+      const { sub, jti, exp, gen } = claims;
+      return { sessionId: jti, userId: sub, generation: gen, expiresAt: new Date(exp * 1_000) };
     },
   };
-}
-
-async function verifiedPayload(token: string, key: Uint8Array, now: Date): Promise<unknown> {
-  try {
-    const { payload } = await jwtVerify(token, key, {
-      algorithms: [algorithm],
-      typ,
-      issuer,
-      currentDate: now,
-      requiredClaims: ['iat', 'exp', 'sub', 'jti'],
-    });
-    return payload;
-  } catch (error) {
-    if (error instanceof errors.JOSEError) return null;
-    throw error;
-  }
 }

@@ -1,21 +1,27 @@
 import type { Website } from '@meridian/registry/rows';
 import { ApiError } from '@meridian/runtime/http/api-error';
-import type { Caller, QueryDeps } from '../query-env.ts';
+import type { Caller, QueryDeps, Reader } from '../query-env.ts';
 import { mayDo, type WebsiteAction } from './permissions.ts';
 
 type AccessDeps = Pick<QueryDeps, 'registry' | 'config'>;
 
-/** The website, if the caller may read it; null without telling whether it is unknown, foreign or of another region. */
-export async function findReadableWebsite(deps: AccessDeps, caller: Caller, id: string): Promise<Website | null> {
-  return (await findWebsiteFor(deps, caller, id))?.website ?? null;
+/**
+ * The website, if the reader may read it: an account by its rights, a share link its own one. Null without telling whether it is unknown,
+ * foreign or of another region.
+ */
+export async function findReadableWebsite(deps: AccessDeps, reader: Reader, id: string): Promise<Website | null> {
+  if (!('share' in reader)) return (await findWebsiteFor(deps, reader, id))?.website ?? null;
+  return id.toLowerCase() === reader.share.websiteId ? findWebsiteHere(deps, id) : null;
 }
 
 /**
- * The website, if the caller may read it. Permission and fetch are one act, so that no route can forget the first.
+ * The website, if the reader may read it. Permission and fetch are one act, so that no route can forget the first.
  * @throws ApiError 404, the same for unknown, foreign and deleted websites
  */
-export async function getReadableWebsite(deps: AccessDeps, caller: Caller, id: string): Promise<Website> {
-  return getWebsiteFor(deps, caller, id, 'read');
+export async function getReadableWebsite(deps: AccessDeps, reader: Reader, id: string): Promise<Website> {
+  const website = await findReadableWebsite(deps, reader, id);
+  if (!website) throw notFound();
+  return website;
 }
 
 /**
@@ -29,14 +35,23 @@ export async function getWebsiteFor(
   action: WebsiteAction,
 ): Promise<Website> {
   const found = await findWebsiteFor(deps, caller, id);
-  if (!found) throw new ApiError('not-found', 'Website not found');
+  if (!found) throw notFound();
   if (!found.may(action)) throw new ApiError('forbidden', 'You may not do this with this website.');
   return found.website;
 }
 
-async function findWebsiteFor({ registry, config }: AccessDeps, caller: Caller, id: string) {
+const notFound = () => new ApiError('not-found', 'Website not found');
+
+/** Null for a website of another region, too. */
+export async function findWebsiteHere({ registry, config }: AccessDeps, id: string): Promise<Website | null> {
   const website = await registry.findWebsite(id);
-  if (website?.region !== config.region) return null;
+  return website?.region === config.region ? website : null;
+}
+
+async function findWebsiteFor(deps: AccessDeps, caller: Caller, id: string) {
+  const { registry, config } = deps;
+  const website = await findWebsiteHere(deps, id);
+  if (!website) return null;
   const teamRole = website.teamId ? await registry.findTeamRole(website.teamId, caller.userId) : null;
   const may = (action: WebsiteAction) => mayDo(caller, website, teamRole, action, config.mode);
   return may('read') ? { website, may } : null;

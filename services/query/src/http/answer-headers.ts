@@ -4,7 +4,8 @@ import { setHeader } from './node-answer.ts';
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
-  'access-control-allow-headers': 'authorization, content-type, x-umami-api-key, x-request-id',
+  'access-control-allow-headers':
+    'authorization, cache-control, content-type, x-umami-api-key, x-umami-share-token, x-umami-share-context, x-request-id',
   'access-control-max-age': '86400',
 };
 const exposedHeaders = [

@@ -1,7 +1,7 @@
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { MiddlewareHandler } from 'hono';
 import type { Redis } from 'ioredis';
-import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
 import { setHeader } from './node-answer.ts';
 
 const limit = 50;
@@ -21,8 +21,9 @@ return { 1, ARGV[1] - used - 1, redis.call('PTTL', KEYS[1]) }`;
 export function rateLimit(deps: Pick<QueryDeps, 'redis' | 'logger' | 'counts'>): MiddlewareHandler<QueryEnv> {
   const { redis, logger, counts } = deps;
   return async (c, next) => {
-    const { credential } = c.get('caller');
-    if (credential.kind !== 'api-key') return next();
+    const caller: Caller | undefined = c.get('caller');
+    if (caller?.credential.kind !== 'api-key') return next();
+    const { credential } = caller;
     const window = await take(redis, credential.keyId).catch((error: unknown) => {
       // Served all the same: an outage of the counter must not be one of the API.
       counts.rateLimitSkipped++;

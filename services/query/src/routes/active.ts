@@ -10,7 +10,7 @@ const activeMs = 5 * 60_000;
 /** GET /websites/{websiteId}/active: visitors of the last five minutes. It knows no parameters. */
 export function activeRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/active', async (c) => {
-    const { id: websiteId, pendingResetAt } = await getReadableWebsite(deps, c.get('caller'), c.req.param('websiteId'));
+    const { id: websiteId, pendingResetAt } = await getReadableWebsite(deps, c.get('reader'), c.req.param('websiteId'));
     c.get('logFields').websiteId = websiteId;
     const collectedSince = pendingResetAt ?? undefined;
     const context = { websiteId, collectedSince, route: 'GET /websites/{id}/active', signal: c.req.raw.signal };

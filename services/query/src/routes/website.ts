@@ -1,7 +1,7 @@
 import { UpdateWebsiteBody, type WebsiteRecord } from '@meridian/contract/websites';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
-import { toWebsiteRecord } from '../answers/website-record.ts';
+import { toSharedWebsite, toWebsiteRecord } from '../answers/website-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { findReadableWebsite, getWebsiteFor } from '../auth/website-access.ts';
 import { conflict } from '../http/conflict.ts';
@@ -17,7 +17,9 @@ export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry, jobs, logger, now } = deps;
   return new Hono<QueryEnv>()
     .get('/websites/:websiteId', async (c) => {
-      const website = await findReadableWebsite(deps, c.get('caller'), c.req.param('websiteId'));
+      const reader = c.get('reader');
+      const website = await findReadableWebsite(deps, reader, c.req.param('websiteId'));
+      if (website && 'share' in reader) return c.json(toSharedWebsite(website));
       return c.json(website && (toWebsiteRecord(website) satisfies WebsiteRecord));
     })
     .post('/websites/:websiteId', async (c) => {

@@ -6,8 +6,8 @@ import type { QuestionTurns } from './question-turns.ts';
 export type AskingDeps = QueryDeps & { turns: QuestionTurns };
 
 /**
- * Asks the warehouse when it is the turn of the request's account, whose keys and sessions share its turns. `ask` may make several queries at
- * once. The time that was waited goes into the log line.
+ * Asks the warehouse when it is the turn of the request's account, whose keys and sessions share its turns, or of the website that share
+ * links show. `ask` may make several queries at once. The time that was waited goes into the log line.
  * @throws ApiError 503 or 429 when it does not get a turn
  */
 export function askInTurn<Value>(
@@ -16,7 +16,9 @@ export function askInTurn<Value>(
   ask: () => Promise<Value>,
 ): Promise<Value> {
   const sinceMs = performance.now();
-  return turns.take(c.get('caller').userId, c.req.raw.signal, () => {
+  const reader = c.get('reader');
+  const askerId = 'share' in reader ? `links of ${reader.share.websiteId}` : reader.userId;
+  return turns.take(askerId, c.req.raw.signal, () => {
     c.get('logFields').waitedMs = Math.round(performance.now() - sinceMs);
     return ask();
   });

@@ -27,7 +27,7 @@ export async function readQuestion<Schema extends QuestionSchema>(
 ): Promise<{ query: z.output<Schema>; zone: TimeZone; question: Question }> {
   const { id: websiteId, pendingResetAt } = await getReadableWebsite(
     deps,
-    c.get('caller'),
+    c.get('reader'),
     c.req.param('websiteId') ?? '',
   );
   c.get('logFields').websiteId = websiteId;
