@@ -1,6 +1,15 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { appSecret, ConfigError, loadConfig, logSampleRate, port, redactConfig, wholeNumber } from './config.ts';
+import {
+  appSecret,
+  ConfigError,
+  loadConfig,
+  logSampleRate,
+  port,
+  previousAppSecrets,
+  redactConfig,
+  wholeNumber,
+} from './config.ts';
 
 const Config = z.object({ PORT: port.default(3000), APP_SECRET: appSecret, REDIS_URL: z.url() });
 const good = { APP_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://127.0.0.1:6379' };
@@ -13,6 +22,29 @@ test('all faults are reported at once, each with its variable', () => {
   const load = () => loadConfig(Config, { PORT: '70000', APP_SECRET: 'short' });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(/PORT: [\s\S]*APP_SECRET: must have at least 32 bytes[\s\S]*REDIS_URL: is required/);
+});
+
+test.each(['', 'x'.repeat(31), 'é'.repeat(15)])('a secret of less than 32 bytes is refused, and named: %j', (secret) => {
+  expect(() => loadConfig(Config, { ...good, APP_SECRET: secret })).toThrow(/APP_SECRET: (must have|is required)/);
+});
+
+describe('previous secrets', () => {
+  const Rotating = Config.extend({ APP_SECRET_PREVIOUS: previousAppSecrets });
+  const [older, oldest] = ['o'.repeat(32), 'p'.repeat(40)];
+  const load = (text?: string) => loadConfig(Rotating, { ...good, APP_SECRET_PREVIOUS: text }).APP_SECRET_PREVIOUS;
+
+  test('are none, one or several between commas', () => {
+    expect([load(), load(''), load(older), load(`${older}, ${oldest},`)]).toEqual([[], [], [older], [older, oldest]]);
+  });
+
+  test.each(['short', `${older},short`, `short,${older}`])('that are too short are refused, and named: %j', (text) => {
+    expect(() => load(text)).toThrow(/APP_SECRET_PREVIOUS: each must have at least 32 bytes/);
+  });
+
+  test('are not shown', () => {
+    const config = loadConfig(Rotating, { ...good, APP_SECRET_PREVIOUS: older });
+    expect(JSON.stringify(redactConfig(config))).not.toContain('ooo');
+  });
 });
 
 test('the configuration cannot be changed afterwards', () => {

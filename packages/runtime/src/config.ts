@@ -38,8 +38,17 @@ export function redactConfig(config: Readonly<Record<string, unknown>>): Record<
   );
 }
 
-/** `APP_SECRET`: signs session and cache tokens; at least 32 bytes (reliability of every signature hangs on it). */
-export const appSecret = z.string().refine((secret) => Buffer.byteLength(secret) >= 32, 'must have at least 32 bytes');
+const isLongSecret = (secret: string) => Buffer.byteLength(secret) >= 32;
+
+/** `APP_SECRET`: signs session, share and cache tokens; at least 32 bytes (reliability of every signature hangs on it). */
+export const appSecret = z.string().refine(isLongSecret, 'must have at least 32 bytes');
+
+/** `APP_SECRET_PREVIOUS`: what was the secret before, the latest first: what it signed still counts. Separated by commas. */
+export const previousAppSecrets = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((secret) => secret.trim() || []))
+  .refine((secrets) => secrets.every(isLongSecret), 'each must have at least 32 bytes; a comma ends one');
 
 /** A whole number as text; without `max` any from `min` on. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {

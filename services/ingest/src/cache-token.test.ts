@@ -26,6 +26,16 @@ test('it is short and fits a header', () => {
   expect(text.length).toBeLessThan(180);
 });
 
+test('after a change of the secret what an older one signed still counts, and nothing else is signed by it', () => {
+  const [next, afterNext] = ['the next secret of at least 32 bytes', 'the secret after that of 32 bytes'];
+  const rotated = createCacheTokens(afterNext, [next, secret]);
+  expect(rotated.verify(text, now)).toEqual(token);
+  const fresh = rotated.sign(token, token.visitId);
+  expect(createCacheTokens(afterNext).verify(fresh, now)).toEqual(token);
+  expect([tokens.verify(fresh, now), createCacheTokens(next).verify(fresh, now)]).toEqual([null, null]);
+  expect(createCacheTokens(afterNext, [next]).verify(text, now)).toBeNull();
+});
+
 test('it expires after 24 hours', () => {
   expect(tokens.verify(text, now + 86_400_000)).not.toBeNull();
   expect(tokens.verify(text, now + 86_401_000)).toBeNull();

@@ -36,21 +36,25 @@ const radix = 36;
 /**
  * Text: website, session, visit, time of the last event, time of issue and visitor's id (base64url), then an HMAC of
  * all that, joined by dots. Its key serves nothing else, so that no other signed thing can pass for a cache token.
+ * Tokens that one of `previousSecrets` signed are verified, too.
  */
-export function createCacheTokens(appSecret: string): CacheTokens {
-  const hmac = createHmacSha256(createHmac('sha256', appSecret).update('key of cache tokens').digest());
+export function createCacheTokens(appSecret: string, previousSecrets: readonly string[] = []): CacheTokens {
+  const sign = hmacOf(appSecret);
+  const signs = [sign, ...previousSecrets.map(hmacOf)];
 
   return {
     sign({ websiteId, sessionId, lastAtMs, distinctId, issuedAtSeconds }, visitId) {
       const id = distinctId === '' ? '' : Buffer.from(distinctId).toString('base64url');
       const signed = `${websiteId}.${sessionId}.${visitId}.${lastAtMs.toString(radix)}.${issuedAtSeconds.toString(radix)}.${id}`;
-      return `${signed}.${hmac(signed)}`;
+      return `${signed}.${sign(signed)}`;
     },
 
     verify(text, nowMs) {
       if (text === undefined || text.length > longestText) return null;
       const end = text.lastIndexOf('.');
-      if (end === -1 || !areEqual(hmac(text.slice(0, end)), text.slice(end + 1))) return null;
+      if (end === -1) return null;
+      const [signed, signature] = [text.slice(0, end), text.slice(end + 1)];
+      if (!signs.some((signBy) => areEqual(signBy(signed), signature))) return null;
       const [websiteId = '', sessionId = '', visitId = '', lastAt = '', issuedAt = '', id = ''] = text.split('.');
       const issuedAtSeconds = Number.parseInt(issuedAt, radix);
       if (issuedAtSeconds + lifeSeconds < nowMs / 1_000) return null;
@@ -65,6 +69,9 @@ export function createCacheTokens(appSecret: string): CacheTokens {
     },
   };
 }
+
+const hmacOf = (secret: string) =>
+  createHmacSha256(createHmac('sha256', secret).update('key of cache tokens').digest());
 
 const expectedBytes = Buffer.alloc(hmacLength);
 const givenBytes = Buffer.alloc(hmacLength);

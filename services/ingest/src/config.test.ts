@@ -7,6 +7,7 @@ const secret = { APP_SECRET: 'a secret of at least thirty-two bytes' };
 test('only the secret must be given', () => {
   expect(loadConfig(CollectSettings, secret)).toEqual({
     ...secret,
+    APP_SECRET_PREVIOUS: [],
     REGION: 'us',
     TRUSTED_PROXIES: [],
     BOT_FILTER: 'crawlers',

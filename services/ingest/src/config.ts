@@ -6,6 +6,7 @@ import {
   logSampleRate,
   metricsPort,
   port,
+  previousAppSecrets,
   region,
   stopDelayMs,
   wholeNumber,
@@ -17,6 +18,7 @@ import { botFilters } from './client/crawlers.ts';
 /** What collection needs to know, wherever it runs. */
 export const CollectSettings = z.object({
   APP_SECRET: appSecret,
+  APP_SECRET_PREVIOUS: previousAppSecrets,
   REGION: region,
   ...ProxySettings.shape,
   BOT_FILTER: z.enum(botFilters).default('crawlers'),

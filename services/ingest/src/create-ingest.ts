@@ -56,7 +56,8 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
     maxBytes: config.EVENT_LOG_MAX_BYTES,
     maxAgeMs: config.EVENT_LOG_MAX_AGE_S * 1_000,
   });
-  const tokens = createCacheTokens(config.APP_SECRET);
+  const { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: previousSecrets } = config;
+  const tokens = createCacheTokens(appSecret, previousSecrets);
   return createIngestHandler({
     region: config.REGION,
     counts,
@@ -77,7 +78,8 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
     collect: createCollect({
       region: config.REGION,
       websites,
-      sessions: createSessionIds(config.APP_SECRET),
+      // By the oldest secret, so that a new one makes no new visitors.
+      sessions: createSessionIds(previousSecrets.at(-1) ?? appSecret),
       profileOf: createClientProfiles(config.BOT_FILTER),
       placeOf: await openGeo(config.GEOIP_DB),
       isBlocked: createAddressList(config.IGNORE_IP),

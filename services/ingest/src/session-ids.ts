@@ -15,7 +15,7 @@ export type SessionIds = {
   ofClient(websiteId: string, address: string, userAgent: string, timeMs: number): string;
 };
 
-export function createSessionIds(appSecret: string): SessionIds {
+export function createSessionIds(secret: string): SessionIds {
   const salts = new Map<number, string>();
 
   function saltOf(timeMs: number): string {
@@ -24,7 +24,7 @@ export function createSessionIds(appSecret: string): SessionIds {
     const known = salts.get(month);
     if (known) return known;
     if (salts.size >= rememberedSalts) salts.clear();
-    const salt = createHmac('sha256', appSecret).update(`session salt of month ${month}`).digest('hex');
+    const salt = createHmac('sha256', secret).update(`session salt of month ${month}`).digest('hex');
     salts.set(month, salt);
     return salt;
   }

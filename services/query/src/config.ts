@@ -5,6 +5,7 @@ import {
   logSampleRate,
   metricsPort,
   port,
+  previousAppSecrets,
   region,
   stopDelayMs,
   wholeNumber,
@@ -40,6 +41,7 @@ export const QueryEnvironment = z.object({
   CLICKHOUSE_URL: z.url(),
   REDIS_URL: z.url(),
   APP_SECRET: appSecret,
+  APP_SECRET_PREVIOUS: previousAppSecrets,
   REGION: region,
   ...ProxySettings.shape,
   /** `cloud` knows API keys only: no logins, no user management, nothing under /api. */

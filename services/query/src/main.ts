@@ -42,7 +42,7 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   redis.connect().catch(() => {});
   await serveMetricsOf({ life, logger, config: env }, counts.metrics());
 
-  const { REGION: region, MODE: mode, APP_SECRET: appSecret, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;
+  const { REGION: region, MODE: mode, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;
   async function createAdministrator(): Promise<void> {
     const { generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion: region });
     if (generatedPassword !== undefined) console.log(`Administrator: ${username} / ${generatedPassword}`);
@@ -56,7 +56,8 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   }
   const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
   const questionLimits = questionLimitsOf(env);
-  const config = { region, mode, appSecret, trustedProxies, clientIpHeader, logSampleRate, questionLimits };
+  const secrets = { appSecret: env.APP_SECRET, previousAppSecrets: env.APP_SECRET_PREVIOUS };
+  const config = { region, mode, ...secrets, trustedProxies, clientIpHeader, logSampleRate, questionLimits };
   const now = () => new Date();
   const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
   const deps = { registry, warehouse, redis, jobs, config, logger, counts, now };

@@ -96,6 +96,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
       region: settings.REGION,
       mode: settings.MODE,
       appSecret: settings.APP_SECRET,
+      previousAppSecrets: settings.APP_SECRET_PREVIOUS,
       trustedProxies: settings.TRUSTED_PROXIES,
       clientIpHeader: settings.CLIENT_IP_HEADER,
       logSampleRate: settings.LOG_SAMPLE_RATE,
