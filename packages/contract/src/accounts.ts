@@ -18,14 +18,17 @@ export const CreateUserBody = z.object({
   role: AccountRole,
 });
 
-/** What is left out stays. A new password ends the user's sessions. */
+/** What is left out stays. */
 export const UpdateUserBody = z.object({
   username: Username.optional(),
-  password: NewPassword.optional(),
+  password: NewPassword.optional().describe("Ends the user's sessions."),
   role: AccountRole.optional(),
 });
 
-export const UserListQuery = z.object({ ...pageQuery, search: z.string().default('') });
+export const UserListQuery = z.object({
+  ...pageQuery,
+  search: z.string().default('').describe('Part of the username, in any letter case.'),
+});
 
 /** `label` is an alias of `name`. */
 export const CreateApiKeyBody = z.preprocess(
@@ -55,14 +58,13 @@ export const Profile = UserRecord.extend({
 });
 export type Profile = z.infer<typeof Profile>;
 
-/** `token`: a JWT, to be sent as bearer. */
-export const LoginAnswer = z.object({ token: z.string(), user: Profile });
+export const LoginAnswer = z.object({ token: z.string().describe('A JWT, to be sent as bearer.'), user: Profile });
 export type LoginAnswer = z.infer<typeof LoginAnswer>;
 
-/** Who the credential is. `apiKey` is null for a session. */
+/** Who the credential is. */
 export const MeAnswer = z.object({
   authType: z.enum(['api-key', 'session', 'share-token']),
-  apiKey: z.object({ id: z.guid(), name: z.string() }).nullable(),
+  apiKey: z.object({ id: z.guid(), name: z.string() }).nullable().describe('Null for a session.'),
   shareToken: ShareTokenRecord.nullable(),
   user: z.object({ id: z.guid(), username: z.string(), role: AccountRole, isAdmin: z.boolean() }).nullable(),
 });
@@ -71,13 +73,11 @@ export type MeAnswer = z.infer<typeof MeAnswer>;
 export const ApiKeyRecord = z.object({
   id: z.guid(),
   name: z.string(),
-  /** The first characters of the key. */
-  keyPrefix: z.string(),
+  keyPrefix: z.string().describe('The first characters of the key.'),
   createdAt: z.iso.datetime(),
-  lastUsedAt: z.iso.datetime().nullable(),
+  lastUsedAt: z.iso.datetime().nullable().describe('To the minute; null until the key is used.'),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
-/** `key` is shown here and never again. */
-export const CreatedApiKey = ApiKeyRecord.extend({ key: z.string() });
+export const CreatedApiKey = ApiKeyRecord.extend({ key: z.string().describe('Shown here and never again.') });
 export type CreatedApiKey = z.infer<typeof CreatedApiKey>;

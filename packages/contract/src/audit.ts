@@ -4,17 +4,17 @@ import { pageAnswer, pageQuery } from './paging.ts';
 const instantMs = z
   .string()
   .regex(/^\d{1,15}$/, 'must be milliseconds since 1970')
-  .transform((text) => new Date(Number(text)));
+  .transform((text) => new Date(Number(text)))
+  .meta({ type: 'integer', minimum: 0, pattern: undefined });
 
-/** `startAt`, `endAt` in milliseconds, both inclusive. */
 export const AuditListQuery = z.object({
   ...pageQuery,
-  search: z.string().default(''),
-  userId: z.string().optional(),
-  subjectId: z.string().optional(),
-  action: z.string().optional(),
-  startAt: instantMs.optional(),
-  endAt: instantMs.optional(),
+  search: z.string().default('').describe('Part of the name of who acted or of the action, in any letter case.'),
+  userId: z.string().optional().describe('Of the account that made the change.'),
+  subjectId: z.string().optional().describe('Id of what was changed.'),
+  action: z.string().optional().describe('What was done, e.g. `website.delete`.'),
+  startAt: instantMs.optional().describe('Start of the range, included, in milliseconds since 1970.'),
+  endAt: instantMs.optional().describe('End of the range, included, in milliseconds since 1970.'),
 });
 export type AuditListQuery = z.infer<typeof AuditListQuery>;
 
@@ -23,13 +23,11 @@ export const AuditRecord = z.object({
   id: z.number().int(),
   createdAt: z.iso.datetime(),
   userId: z.guid().nullable(),
-  /** The account's name at that time. */
-  username: z.string(),
+  username: z.string().describe("The account's name at that time."),
   apiKeyId: z.guid().nullable(),
   requestId: z.string().nullable(),
   action: z.string(),
-  /** Of the user, key, team, website, share or segment. */
-  subjectId: z.string(),
+  subjectId: z.string().describe('Of the user, key, team, website, share or segment.'),
   details: z.record(z.string(), z.unknown()),
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;

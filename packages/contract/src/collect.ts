@@ -93,11 +93,17 @@ const Payload = z.object({
   cls: vital('Cumulative layout shift.', 100),
 });
 
+/** One event as its sender writes it. */
+export const Event = z.object({
+  type: z.enum(eventTypes).describe('`pageview` is an alias of `event`.'),
+  payload: Payload,
+});
+
 /** Body of POST /send, and each element of POST /batch. The schema of record: what it refuses is refused, nothing else. */
 export const SendBody = z
   .unknown()
   .refine((body) => !isDeeperThan(body, eventDepthMax), `must not be nested deeper than ${eventDepthMax} levels`)
-  .pipe(z.object({ type: z.enum(eventTypes), payload: Payload }));
+  .pipe(Event);
 
 /** Body of POST /batch: an array of events, an object with the keys 0 to n-1, or `{ events: [...] }`. */
 export const BatchBody = z.union([
@@ -129,8 +135,7 @@ export const BatchAnswer = z.object({
   ),
   ignored: z.int(),
   ignoredDetails: z.array(z.object({ index: z.int(), reason: z.string() })),
-  /** Token of the last stored event; null when none was stored. */
-  cache: z.string().nullable(),
+  cache: z.string().nullable().describe('Token of the last stored event; null when none was stored.'),
 });
 export type BatchAnswer = z.infer<typeof BatchAnswer>;
 

@@ -5,7 +5,10 @@ import { expressionMaxCharacters, filterNameOf, filterOperators, isShortEnough }
 /** The operator and the value of a filter as the query string has them, apart: 'path=c./a' is path, c, '/a'. */
 const StoredFilter = z
   .object({
-    name: z.string().refine((name) => filterNameOf(name) !== null, 'is not the name of a filter'),
+    name: z
+      .string()
+      .refine((name) => filterNameOf(name) !== null, 'is not the name of a filter')
+      .describe('Name of a filter parameter: path, browser, …'),
     operator: z.enum(filterOperators).default('eq'),
     value: z.string().max(2_000).default(''),
   })
@@ -17,8 +20,7 @@ export type StoredFilter = z.infer<typeof StoredFilter>;
 
 const selection = {
   filters: z.array(StoredFilter).max(50).default([]),
-  /** How the filters combine. */
-  match: z.enum(['all', 'any']).default('all'),
+  match: z.enum(['all', 'any']).default('all').describe('How the filters combine.'),
 };
 
 /** The range in which a cohort's visitors did something: 'all', two instants in Unix ms, or the last units up to now. */
@@ -29,8 +31,10 @@ export type SegmentParameters = z.infer<typeof SegmentParameters>;
 
 export const CohortParameters = z.object({
   ...selection,
-  /** 'range:<ms>:<ms>', '30day' (today and the 29 days before), '0month' (this month), 'all'. */
-  dateRange: z.string().regex(cohortRangePattern, 'must be all, range:<ms>:<ms>, or a number of hours to years'),
+  dateRange: z
+    .string()
+    .regex(cohortRangePattern, 'must be all, range:<ms>:<ms>, or a number of hours to years')
+    .describe('`range:<ms>:<ms>`, `30day` (today and the 29 days before), `0month` (this month) or `all`.'),
   action: z.object({ type: z.enum(['path', 'event']), value: z.string().min(1).max(2_000) }),
 });
 export type CohortParameters = z.infer<typeof CohortParameters>;
@@ -45,15 +49,18 @@ export const SegmentBody = z.discriminatedUnion('type', [
 
 const SegmentType = z.enum(['segment', 'cohort']);
 
-export const SegmentListQuery = z.object({ ...pageQuery, type: SegmentType, search: z.string().default('') });
+export const SegmentListQuery = z.object({
+  ...pageQuery,
+  type: SegmentType.describe('Which of the two is listed.'),
+  search: z.string().default('').describe('Part of the name, in any letter case.'),
+});
 
 export const SegmentRecord = z.object({
   id: z.guid(),
   websiteId: z.guid(),
   type: SegmentType,
   name: z.string(),
-  /** SegmentParameters or CohortParameters. */
-  parameters: z.record(z.string(), z.unknown()),
+  parameters: z.record(z.string(), z.unknown()).describe('As they were given, with the defaults filled in.'),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });

@@ -73,39 +73,51 @@ const wholeNumber = (from: number) =>
     .string()
     .regex(/^\d{1,15}$/, `must be a whole number from ${from}`)
     .transform(Number)
-    .refine((n) => n >= from, `must be a whole number from ${from}`);
+    .refine((n) => n >= from, `must be a whole number from ${from}`)
+    .meta({ type: 'integer', minimum: from, pattern: undefined });
 
 const unixMs = z
   .string()
   .regex(/^-?\d{1,15}(\.\d+)?$/, 'must be a Unix time in milliseconds')
-  .transform((text) => Math.floor(Number(text)));
+  .transform((text) => Math.floor(Number(text)))
+  .meta({ type: 'number', pattern: undefined });
 
 /** A given value of any kind means yes, also "0" and "false". */
 const given = z.string().transform(() => true as const);
 
 const range = {
-  startAt: unixMs.optional(),
-  endAt: unixMs.optional(),
-  /** ISO 8601 date or datetime. */
-  startDate: z.string().optional(),
-  endDate: z.string().optional(),
-  /** IANA name. */
-  timezone: z.string().default('UTC'),
-  /** Where they shape no answer they are only checked. */
-  unit: Unit.optional(),
-  compare: Compare.optional(),
+  startAt: unixMs
+    .optional()
+    .describe('Start of the range, included, in milliseconds since 1970. Wins over `startDate`.'),
+  endAt: unixMs.optional().describe('End of the range, included, in milliseconds since 1970. Wins over `endDate`.'),
+  startDate: z
+    .string()
+    .optional()
+    .describe('Start of the range as an ISO 8601 date or datetime, in `timezone` unless it has an offset.'),
+  endDate: z
+    .string()
+    .optional()
+    .describe('End of the range; a date without a time is the whole day. Without any bound: the last 24 hours.'),
+  timezone: z.string().default('UTC').describe('IANA name of the time zone in which days begin.'),
+  // Where they shape no answer they are only checked.
+  unit: Unit.optional().describe('Length of a bucket of a series.'),
+  compare: Compare.optional().describe(
+    'Adds the same numbers of another range. prev: of the same length, just before; yoy: one calendar year earlier.',
+  ),
 };
 
 /** What selects events beside the filters that compare a value. */
 const selection = {
-  match: z.enum(['all', 'any']).default('all'),
+  match: z.enum(['all', 'any']).default('all').describe('Whether all filters must fit an event or any of them.'),
   eventType: z
     .enum(['1', '2', '5'])
     .transform((text) => Number(text) as 1 | 2 | 5)
-    .optional(),
-  excludeBounce: given.optional(),
-  segment: z.string().optional(),
-  cohort: z.string().optional(),
+    .meta({ type: 'integer', enum: [1, 2, 5] })
+    .optional()
+    .describe('1 pageviews, 2 custom events, 5 performance.'),
+  excludeBounce: given.optional().describe('Any value leaves out visits with exactly one pageview.'),
+  segment: z.string().optional().describe('Id of a segment, whose filters apply too.'),
+  cohort: z.string().optional().describe('Id of a cohort, to whose visitors the question is limited.'),
 };
 
 export const SelectionQuery = z.object(selection);
@@ -116,20 +128,25 @@ export type RangeQuery = z.infer<typeof RangeQuery>;
 
 export const StatsQuery = z.object({ ...range, ...selection });
 
-export const PageviewsQuery = z.object({ ...StatsQuery.shape, unit: Unit.default('day') });
+export const PageviewsQuery = z.object({
+  ...StatsQuery.shape,
+  unit: Unit.default('day').describe('Length of a bucket; at most 10,000 buckets.'),
+});
 
 export const EventsQuery = z.object({
   ...range,
   ...selection,
-  page: wholeNumber(1).default(1),
-  /** Cut to 1,000. */
+  page: wholeNumber(1).default(1).describe('Page, from 1.'),
   pageSize: wholeNumber(1)
     .transform((n) => Math.min(n, 1_000))
-    .default(20),
-  maxResults: wholeNumber(1).optional(),
-  /** Where to go on reading, as an earlier answer gave it; takes the place of `page`. */
-  cursor: z.string().optional(),
-  search: z.string().default(''),
+    .default(20)
+    .describe('Events per page; cut to 1,000.'),
+  maxResults: wholeNumber(1).optional().describe('Upper bound of what all pages together hold.'),
+  cursor: z
+    .string()
+    .optional()
+    .describe('Where to go on reading: `nextCursor` of an earlier answer. Takes the place of `page`.'),
+  search: z.string().default('').describe('Part of a path, an event name or a title, in any letter case.'),
 });
 
 export const MetricsQuery = z.object({
@@ -138,35 +155,39 @@ export const MetricsQuery = z.object({
   type: z
     .string({ error: 'is required' })
     .transform((name) => oldNames.get(name) ?? name)
-    .pipe(MetricType),
-  /** Cut to 1,000. */
+    .pipe(MetricType)
+    .meta({ enum: MetricType.options })
+    .describe('What the rows are values of.'),
   limit: wholeNumber(1)
     .transform((n) => Math.min(n, 1_000))
-    .default(500),
-  offset: wholeNumber(0).default(0),
-  search: z.string().default(''),
+    .default(500)
+    .describe('Rows; cut to 1,000.'),
+  offset: wholeNumber(0).default(0).describe('Rows to leave out in front.'),
+  search: z.string().default('').describe('Part of the value, in any letter case.'),
 });
 
-/** The five numbers; `totaltime` in seconds. */
+/** The five numbers. */
 export const Stats = z.object({
   pageviews: z.number(),
   visitors: z.number(),
   visits: z.number(),
-  bounces: z.number(),
-  totaltime: z.number(),
+  bounces: z.number().describe('Visits with exactly one pageview.'),
+  totaltime: z.number().describe('Sum of the lengths of all visits, in seconds.'),
 });
 export type Stats = z.infer<typeof Stats>;
 
 export const StatsAnswer = Stats.extend({ comparison: Stats.optional() });
 export type StatsAnswer = z.infer<typeof StatsAnswer>;
 
-/** `x`: the date on which the bucket starts; for minutes and hours its time with the zone's offset. */
-export const TimeSeriesPoint = z.object({ x: z.string(), y: z.number() });
+export const TimeSeriesPoint = z.object({
+  x: z.string().describe("The date on which the bucket starts; for minutes and hours its time with the zone's offset."),
+  y: z.number(),
+});
 
-/** Both series have the same labels; `sessions` counts visits. Instants are ISO 8601, `Z`. */
+/** Both series have the same labels. Instants are ISO 8601, `Z`. */
 export const Series = z.object({
   pageviews: z.array(TimeSeriesPoint),
-  sessions: z.array(TimeSeriesPoint),
+  sessions: z.array(TimeSeriesPoint).describe('Visits.'),
   startDate: z.iso.datetime(),
   endDate: z.iso.datetime(),
 });
@@ -175,8 +196,7 @@ export type Series = z.infer<typeof Series>;
 export const PageviewsAnswer = Series.extend({ compare: Series.optional() });
 export type PageviewsAnswer = z.infer<typeof PageviewsAnswer>;
 
-/** Visitors of the last five minutes. */
-export const ActiveAnswer = z.object({ visitors: z.number() });
+export const ActiveAnswer = z.object({ visitors: z.number().describe('Visitors of the last five minutes.') });
 export type ActiveAnswer = z.infer<typeof ActiveAnswer>;
 
 /** A row of the event log; what is unset is ''. */
@@ -192,8 +212,7 @@ export const WebsiteEvent = z.object({
   referrerQuery: z.string(),
   pageTitle: z.string(),
   hostname: z.string(),
-  /** 1 pageview, 2 custom event, 5 performance. */
-  eventType: z.number(),
+  eventType: z.number().describe('1 pageview, 2 custom event, 5 performance.'),
   eventName: z.string(),
   distinctId: z.string(),
   hasData: z.boolean(),
@@ -207,20 +226,23 @@ export const WebsiteEvent = z.object({
 export type WebsiteEvent = z.infer<typeof WebsiteEvent>;
 
 export const EventsAnswer = z.object({
-  /** All that match, at most `maxResults`. */
-  count: z.number(),
+  count: z.number().describe('All that match, at most `maxResults`.'),
   data: z.array(WebsiteEvent),
   page: z.number(),
   pageSize: z.number(),
-  /** More match than `maxResults`. */
-  isCapped: z.boolean(),
-  nextCursor: z.string().nullable(),
+  isCapped: z.boolean().describe('More match than `maxResults`.'),
+  nextCursor: z.string().nullable().describe('`cursor` of the next page; null on the last.'),
 });
 export type EventsAnswer = z.infer<typeof EventsAnswer>;
 
-/** `y`: visitors, for `type=event` events. Regions and cities name their country. */
-export const Metric = z.object({ x: z.string(), y: z.number(), country: z.string().optional() });
+const country = z.string().optional().describe('Of a region or a city.');
+
+export const Metric = z.object({
+  x: z.string().describe('The value.'),
+  y: z.number().describe('Visitors; for `type=event` events.'),
+  country,
+});
 export type Metric = z.infer<typeof Metric>;
 
-export const ExpandedMetric = Stats.extend({ name: z.string(), country: z.string().optional() });
+export const ExpandedMetric = Stats.extend({ name: z.string().describe('The value.'), country });
 export type ExpandedMetric = z.infer<typeof ExpandedMetric>;

@@ -12,7 +12,8 @@ const Domain = z
   .string()
   .max(500)
   .transform((text) => text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/$/, ''))
-  .pipe(z.string().min(1).regex(hostPattern, 'must be a host name'));
+  .pipe(z.string().min(1).regex(hostPattern, 'must be a host name'))
+  .describe('Host name, with a port if need be.');
 
 /** An empty string means null: no sharing. */
 const ShareId = z
@@ -31,11 +32,9 @@ const WebsiteId = z
 export const CreateWebsiteBody = z.object({
   name: Name,
   domain: Domain,
-  shareId: ShareId.optional(),
-  /** Null or left out: a personal website. */
-  teamId: z.string().nullish(),
-  /** Made by the server when null or left out. */
-  id: WebsiteId.nullish(),
+  shareId: ShareId.optional().describe('Slug of a public share; null or left out: not shared.'),
+  teamId: z.string().nullish().describe('The team that owns the website; null or left out: a personal website.'),
+  id: WebsiteId.nullish().describe('Made by the server when null or left out.'),
 });
 
 const rate = z.number().min(0).max(1);
@@ -43,36 +42,36 @@ const rate = z.number().min(0).max(1);
 export const ReplayConfig = z.object({
   replayEnabled: z.boolean(),
   heatmapEnabled: z.boolean(),
-  /** Share of sessions, 0 to 1. */
-  sampleRate: rate,
-  heatmapSampleRate: rate,
+  sampleRate: rate.describe('Part of the sessions that is recorded, 0 to 1.'),
+  heatmapSampleRate: rate.describe('Part of the sessions of which heatmap data is captured, 0 to 1.'),
   maskLevel: z.enum(['strict', 'moderate', 'none']),
-  /** CSS selector. */
-  blockSelector: z.string().max(1_000),
-  /** Seconds; 0 = no limit. */
-  maxDuration: z.number().min(0).max(86_400),
+  blockSelector: z.string().max(1_000).describe('CSS selector of what is not recorded.'),
+  maxDuration: z.number().min(0).max(86_400).describe('Of one recording, in seconds; 0 = no limit.'),
 });
 
-/** What is left out stays. `replayConfig` is merged field by field; null resets it. */
+/** What is left out stays. */
 export const UpdateWebsiteBody = z.object({
   name: Name.optional(),
   domain: Domain.optional(),
-  shareId: ShareId.optional(),
-  replayConfig: ReplayConfig.partial().nullish(),
+  shareId: ShareId.optional().describe('Slug of the public share; null ends sharing.'),
+  replayConfig: ReplayConfig.partial().nullish().describe('Merged field by field; null resets it.'),
 });
 
 export const WebsiteOrder = z.enum(['name', 'domain', 'createdAt', 'updatedAt']);
 
 export const WebsiteListQuery = z.object({
   ...pageQuery,
-  search: z.string().default(''),
-  orderBy: WebsiteOrder.default('name'),
+  search: z.string().default('').describe('Part of the name or domain, in any letter case.'),
+  orderBy: WebsiteOrder.default('name').describe('What the list is ordered by.'),
   sortDescending: z
     .enum(['true', 'false'])
     .default('false')
-    .transform((text) => text === 'true'),
-  /** Any value means yes. */
-  includeTeams: z.string().optional(),
+    .transform((text) => text === 'true')
+    .describe('Whether the order is reversed.'),
+  includeTeams: z
+    .string()
+    .optional()
+    .describe('Any value adds the websites of teams in which the caller is owner or manager.'),
 });
 export type WebsiteListQuery = z.infer<typeof WebsiteListQuery>;
 
@@ -81,19 +80,18 @@ export const WebsiteRecord = z.object({
   name: z.string(),
   domain: z.string(),
   shareId: z.string().nullable(),
-  /** Either the team or the user owns the website. */
-  teamId: z.guid().nullable(),
+  teamId: z.guid().nullable().describe('Either the team or the user owns the website.'),
   userId: z.guid().nullable(),
   createdBy: z.guid(),
-  recorderEnabled: z.boolean(),
+  recorderEnabled: z.boolean().describe('Whether sessions or heatmaps are recorded.'),
   replayConfig: ReplayConfig,
   resetAt: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
-  /** A deleted website is never shown. */
-  deletedAt: z.null(),
-  /** The owning user, or the creator of a team's website. */
-  user: z.object({ id: z.guid(), username: z.string() }),
+  deletedAt: z.null().describe('A deleted website is never shown.'),
+  user: z
+    .object({ id: z.guid(), username: z.string() })
+    .describe("The owning user, or the creator of a team's website."),
 });
 export type WebsiteRecord = z.infer<typeof WebsiteRecord>;
 
