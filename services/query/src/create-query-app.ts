@@ -23,8 +23,11 @@ import { segmentRoutes } from './routes/segments.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { publicShareRoutes, shareRoutes } from './routes/shares.ts';
 import { statsRoutes } from './routes/stats.ts';
+import { teamMemberRoutes } from './routes/team-members.ts';
+import { teamRoutes } from './routes/teams.ts';
 import { userRoutes } from './routes/users.ts';
 import { websiteRoutes } from './routes/website.ts';
+import { websiteTransferRoutes } from './routes/website-transfer.ts';
 import { websitesRoutes } from './routes/websites.ts';
 import { createQuestionTurns, defaultQuestionLimits } from './statistics/question-turns.ts';
 
@@ -60,6 +63,9 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', auditRoutes(deps))
     .route('/', websitesRoutes(deps))
     .route('/', websiteRoutes(deps))
+    .route('/', websiteTransferRoutes(deps))
+    .route('/', teamMemberRoutes(deps))
+    .route('/', teamRoutes(deps))
     .route('/', segmentRoutes(deps))
     .route('/', shareRoutes(deps))
     .route('/', statisticsRoutes(deps));
