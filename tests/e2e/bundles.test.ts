@@ -50,6 +50,9 @@ test(
     for (const service of services) {
       const port = await freePort();
       await untilReady(startBundle(service, 'main', { PORT: String(port) }), `http://127.0.0.1:${port}/readyz`);
+      if (service !== 'query') continue;
+      for (const file of ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'])
+        expect((await fetch(`http://127.0.0.1:${port}${file}`)).status, file).toBe(200);
     }
   },
   patienceMs,

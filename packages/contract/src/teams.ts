@@ -37,7 +37,7 @@ export const TeamOrder = z.enum(['name', 'createdAt', 'updatedAt']);
 export const TeamListQuery = z.object({
   ...pageQuery,
   search: z.string().default('').describe('Part of the name, in any letter case.'),
-  orderBy: TeamOrder.default('name'),
+  orderBy: TeamOrder.default('name').describe('What the list is ordered by.'),
   sortDescending: WebsiteListQuery.shape.sortDescending,
 });
 

@@ -13,11 +13,13 @@ import { activeRoutes } from './routes/active.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { eventsRoutes } from './routes/events.ts';
 import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { loginRoutes } from './routes/login.ts';
 import { meRoutes } from './routes/me.ts';
 import { metricsRoutes } from './routes/metrics.ts';
+import { openApiRoutes } from './routes/openapi.ts';
 import { pageviewsRoutes } from './routes/pageviews.ts';
 import { segmentRoutes } from './routes/segments.ts';
 import { sessionRoutes } from './routes/session.ts';
@@ -41,6 +43,8 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   app.use(requestTrace(), requestLog({ ...deps, logSampleRate }), requestId(), answerHeaders(region));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
+  // Without a prefix too, where a newcomer looks.
+  for (const prefix of ['/', '/api']) app.route(prefix, openApiRoutes(deps)).route(prefix, docsRoutes());
   app.route('/api', publicRoutes(deps));
   app.route('/api', callerRoutes(deps));
   return app;
@@ -48,7 +52,10 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
 
 /** Routes that need no credential. */
 function publicRoutes(deps: QueryDeps): Hono<QueryEnv> {
-  return new Hono<QueryEnv>().route('/', heartbeatRoutes()).route('/', loginRoutes(deps)).route('/', publicShareRoutes(deps));
+  return new Hono<QueryEnv>()
+    .route('/', heartbeatRoutes())
+    .route('/', loginRoutes(deps))
+    .route('/', publicShareRoutes(deps));
 }
 
 /** Routes behind authentication and the rate limit. */
