@@ -1,8 +1,8 @@
 // Bundles the service in the current folder into `dist`, or into the folder that is given: all that its image needs. Run by `npm run build`.
 //
-//   dist/bin/main.js        and, where it has one, migrate.js; where the bundle looks at migrations, these in dist/*-migrations; where it has the API page, dist/swagger-ui
+//   dist/bin/main.js        and, where the bundle looks at migrations, these in dist/*-migrations; where it has the API page, dist/swagger-ui
 //   dist/package.json       the few packages that cannot be in a bundle; `npm install --omit=dev` in dist brings them
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const [outdir = 'dist'] = process.argv.slice(2);
@@ -12,12 +12,11 @@ const { name, version, dependencies } = readJson('package.json');
 /** Native code and data files are loaded from node_modules beside the bundle. The latter are named in package.json only, not imported. */
 const native = ['@node-rs/argon2', 'lz4-napi'];
 const dataFiles = Object.keys(dependencies).filter((name) => name.startsWith('@ip-location-db/'));
-const entryPoints = ['src/main.ts', 'src/migrate.ts'].filter((file) => existsSync(file));
 
 rmSync(outdir, { recursive: true, force: true });
 const { metafile } = await build({
   metafile: true,
-  entryPoints,
+  entryPoints: ['src/main.ts'],
   outdir: `${outdir}/bin`,
   bundle: true,
   platform: 'node',
