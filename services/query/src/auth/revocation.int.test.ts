@@ -159,7 +159,7 @@ describe('what one process ends, every other one refuses within two seconds', ()
     const { key } = await api.ok('POST', '/me/api-keys', { token: member.token, body: { name: 'ci' } });
     const asks = [member.token, key].map((token) => () => other.call('GET', `/websites/${id}/shares`, { token }));
     for (let i = 0; i < 10; i++) for (const ask of asks) expect((await ask()).status).toBe(200);
-    await api.fixtures.sql('DELETE FROM team_user WHERE team_id = $1 AND user_id = $2', [teamId, member.id]);
+    await api.ok('DELETE', `/teams/${teamId}/users/${member.id}`, { token: owner.token });
     await Promise.all(asks.map((ask) => untilAnswered(404, ask)));
     expect((await other.call('GET', `/websites/${id}/shares`, { token: owner.token })).status).toBe(200);
   });
