@@ -39,7 +39,7 @@ const meanings: Record<ErrorCode, string> = {
   'idempotency-key-reused': 'The Idempotency-Key was used with another body.',
   'rate-limited': 'Too many requests.',
   'server-error': 'A fault of the server.',
-  'service-unavailable': 'A store cannot be reached, or a question took too long. Nothing was counted or changed.',
+  'service-unavailable': 'A store cannot be reached, or a question took too long. Worth trying again.',
 };
 
 const headersOf: Partial<Record<ErrorCode, readonly string[]>> = {
