@@ -34,3 +34,19 @@ test('the API page shows an operation in a browser, sends a request and asks not
   expect(complaints).toEqual([]);
   expect([...asked].filter((origin) => origin !== 'null')).toEqual([meridian.origin]);
 });
+
+test('the page is kept by browsers until it changes, and nobody guesses types or frames it', async () => {
+  const answer = await fetch(`${meridian.origin}/docs/swagger-ui.css`);
+  for (const [name, value] of [
+    ['cache-control', 'no-cache'],
+    ['content-encoding', 'gzip'],
+    ['content-security-policy', expect.stringContaining("frame-ancestors 'none'")],
+    ['content-type', 'text/css; charset=utf-8'],
+    ['x-content-type-options', 'nosniff'],
+  ])
+    expect(answer.headers.get(name), name).toEqual(value);
+  const headers = { 'if-none-match': answer.headers.get('etag') ?? '' };
+  const again = await fetch(answer.url, { headers });
+  expect([again.status, await again.text(), again.headers.get('cache-control')]).toEqual([304, '', 'no-cache']);
+  expect((await fetch(answer.url, { method: 'HEAD' })).status).toBe(200);
+});

@@ -2,7 +2,26 @@ import type { OpenApiDocument } from '@meridian/contract/operations/openapi-docu
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-type DocumentedOperation = { id: string; method: string; path: string; responses: string[] };
+type Schema = { type?: string; minimum?: number; enum?: unknown[]; required?: string[] };
+type Parameter = { name: string; in: string; required?: boolean; schema: Schema };
+type OperationObject = {
+  operationId: string;
+  responses: object;
+  parameters?: (Parameter | { $ref: string })[];
+  requestBody?: { content: { 'application/json': { schema: Schema } } };
+};
+
+type DocumentedOperation = {
+  id: string;
+  method: string;
+  path: string;
+  /** Statuses. */
+  responses: string[];
+  /** Parameters of the query string but for filters. */
+  query: Parameter[];
+  /** Schema of the body. */
+  body: Schema | undefined;
+};
 
 /** For tests: what of real requests and answers is not as the document says. */
 export function createDocumentCheck(document: OpenApiDocument) {
@@ -13,8 +32,12 @@ export function createDocumentCheck(document: OpenApiDocument) {
 
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, object]): DocumentedOperation => {
-      const { operationId, responses } = object as { operationId: string; responses: object };
-      return { id: operationId, method: method.toUpperCase(), path, responses: Object.keys(responses) };
+      const { operationId: id, responses, parameters = [], requestBody } = object as OperationObject;
+      const query = parameters.filter(
+        (parameter): parameter is Parameter => 'in' in parameter && parameter.in === 'query',
+      );
+      const body = requestBody?.content['application/json'].schema;
+      return { id, method: method.toUpperCase(), path, responses: Object.keys(responses), query, body };
     }),
   );
 
@@ -35,22 +58,22 @@ export function createDocumentCheck(document: OpenApiDocument) {
     );
   }
 
-  const json = ['content', 'application/json', 'schema'];
+  const json = 'application/json';
   return {
     operations,
     find,
     /** Of the body of an answer with `status`. */
-    answerFaults(id: string, status: number, body: unknown): string[] {
+    answerFaults(id: string, status: number, body: unknown, type = json): string[] {
       const { method, path, responses } = find(id);
       if (!responses.includes(String(status))) return [`${id} is not documented to answer ${status}`];
       const pointer = ['paths', path, method.toLowerCase(), 'responses', String(status)];
       const response = at(document, pointer) as { $ref?: string };
-      return faults([...(response.$ref?.split('/').slice(1) ?? pointer), ...json], body);
+      return faults([...(response.$ref?.split('/').slice(1) ?? pointer), 'content', type, 'schema'], body);
     },
     /** Of the body of a request. */
     bodyFaults(id: string, body: unknown): string[] {
       const { method, path } = find(id);
-      return faults(['paths', path, method.toLowerCase(), 'requestBody', ...json], body);
+      return faults(['paths', path, method.toLowerCase(), 'requestBody', 'content', json, 'schema'], body);
     },
   };
 }
