@@ -36,11 +36,17 @@ const nameOf = ({ method, path }: Route) => `${method} ${path}`;
 async function known(parameter: string): Promise<string> {
   if (parameter === 'websiteId') return (await newWebsite()).id;
   if (parameter === 'userId') return (await api.newAccount()).id;
+  if (parameter === 'teamId') return api.fixtures.newTeam([[{ id: userId }, 'team-owner']]);
+  if (parameter === 'shareId') return newShare((await newWebsite()).id);
   return randomUUID();
 }
 
 async function newWebsite(): Promise<{ id: string }> {
   return api.ok('POST', '/websites', { token, body: { name: 'Shop', domain: 'shop.example' } });
+}
+
+async function newShare(websiteId: string): Promise<string> {
+  return (await api.ok('POST', `/websites/${websiteId}/shares`, { token, body: { name: 'Link' } })).id;
 }
 
 async function address(route: Route, given: Record<string, string> = {}): Promise<string> {
@@ -167,12 +173,20 @@ const bodies: Record<string, object> = {
       filters: [{ name: 'path', operator: 're', value: '/a' }],
     },
   },
+  'POST /websites/:websiteId/shares': { name: 'Link', slug: 'link', parameters: {} },
+  'POST /share/id/:shareId': { name: 'Link', slug: 'link', parameters: {} },
+  'POST /websites/:websiteId/transfer': { userId: 'x', teamId: null },
+  'POST /teams': { name: 'Team', ownerId: null },
+  'POST /teams/join': { accessCode: 'x' },
+  'POST /teams/:teamId': { name: 'Team', accessCode: null },
+  'POST /teams/:teamId/users': { userId: 'x', role: 'team-member' },
+  'POST /teams/:teamId/users/:userId': { role: 'team-member' },
   'POST /users': { username: 'ada', password: 'a password', role: 'user' },
   'POST /users/:userId': { username: 'ada', password: 'a password', role: 'user' },
 };
 const anyBody = {
   ...{ name: 'x', username: 'x', password: 'a password', role: 'user', domain: 'x.example', shareId: 'x', slug: 'x' },
-  ...{ teamId: 'x', userId: 'x', id: 'x', accessCode: 'x', shareType: 1, parameters: {}, currentPassword: 'x' },
+  ...{ teamId: 'x', userId: 'x', id: 'x', accessCode: 'x', shareType: 1, parameters: {}, entityId: 'x' },
 };
 const bodyFor = (route: Route): object => bodies[nameOf(route)] ?? anyBody;
 
@@ -216,6 +230,11 @@ test('a field that is of another kind than it should be is 400 at most, on every
       for (const body of withValue(bodyFor(route), value)) {
         const answer = await api.call('POST', path, { token, body });
         expectSafe(answer, `${nameOf(route)} ${JSON.stringify(body)}`);
+      }
+    for (const levels of [4_990, 9_990])
+      for (const body of [...withValue(bodyFor(route), nothing), { ...bodyFor(route), parameters: { x: nothing } }]) {
+        const raw = JSON.stringify(body).replace(`"${nothing}"`, '['.repeat(levels) + ']'.repeat(levels));
+        expectSafe(await api.call('POST', path, { token, raw }), `${nameOf(route)} ${levels} levels deep`);
       }
   }
 }, 120_000);
