@@ -1,6 +1,6 @@
 import { ChangePasswordBody, type MeAnswer, type UserRecord } from '@meridian/contract/accounts';
-import { hashPassword } from '@meridian/registry/credentials';
 import { shareTypes } from '@meridian/contract/shares';
+import { hashPassword } from '@meridian/registry/credentials';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
