@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from './processes.ts';
@@ -12,8 +12,9 @@ export async function makeServiceImage(service: string, image: string): Promise<
   const folder = join(root, 'services', service);
   await promisify(execFile)(process.execPath, ['../../scripts/bundle.mjs', image], { cwd: folder });
   const { dependencies } = JSON.parse(readFileSync(join(image, 'package.json'), 'utf8'));
+  const packages = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name));
   for (const name of Object.keys(dependencies)) {
-    const installed = [folder, root].map((at) => join(at, 'node_modules', name)).find(existsSync);
+    const installed = [folder, root, ...packages].map((at) => join(at, 'node_modules', name)).find(existsSync);
     if (installed === undefined) throw new Error(`${name} is not installed`);
     const place = join(image, 'node_modules', name);
     mkdirSync(dirname(place), { recursive: true });

@@ -27,6 +27,7 @@ const allowed: Record<string, string[]> = {
 const owners: Record<string, string[]> = {
   'drizzle-orm': ['packages/registry'],
   pg: ['packages/registry', 'packages/embedded'],
+  '@node-rs/argon2': ['packages/registry'],
   '@clickhouse/client': ['packages/warehouse'],
   bullmq: ['packages/queue'],
   chdb: ['packages/embedded'],
@@ -172,7 +173,7 @@ test('there are no barrels and no folders that hide what they hold', () => {
 
 test('the environment is read in a main.ts only', () => {
   const readers = productFiles.filter(({ text }) => /process\.env\b/.test(text)).map(({ file }) => file);
-  const entries = /\/(main|migrate)\.ts$/;
+  const entries = /\/main\.ts$/;
   expect(readers.filter((file) => !entries.test(file))).toEqual([]);
 });
 

@@ -22,7 +22,6 @@ const settings = [
       Object.keys(config.shape),
     ),
   ),
-  'CLICKHOUSE_CLUSTER', // of `npm run migrate`
 ];
 
 test('every path that a document names exists', () => {

@@ -41,7 +41,7 @@ test(
     const database = new URL(env.DATABASE_URL ?? '');
     const { host } = database;
     database.host = `127.0.0.1:${await freePort()}`;
-    const migration = startBundle('worker', 'migrate', { DATABASE_URL: database.href });
+    const migration = startBundle('cli', { DATABASE_URL: database.href }, 'migrate');
     await vi.waitUntil(() => migration.output().includes('Postgres cannot be reached yet (ECONNREFUSED)'), 60_000);
     const late = await forward(Number(database.port), host);
     expect(await migration.exited, migration.output()).toBe(0);
@@ -49,7 +49,10 @@ test(
 
     for (const service of services) {
       const port = await freePort();
-      await untilReady(startBundle(service, 'main', { PORT: String(port) }), `http://127.0.0.1:${port}/readyz`);
+      await untilReady(startBundle(service, { PORT: String(port) }), `http://127.0.0.1:${port}/readyz`);
+      if (service !== 'query') continue;
+      for (const file of ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'])
+        expect((await fetch(`http://127.0.0.1:${port}${file}`)).status, file).toBe(200);
     }
   },
   patienceMs,
@@ -58,15 +61,15 @@ test(
 test(
   'the command of a bundle knows the migrations that the stores have',
   async () => {
-    const doctor = startBundle('cli', 'main', {}, 'doctor');
+    const doctor = startBundle('cli', {}, 'doctor');
     expect(await doctor.exited, doctor.output()).toBe(0);
     await expect.poll(doctor.output).toMatch(/Postgres .*migrations applied.*ClickHouse .*migrations applied/s);
   },
   patienceMs,
 );
 
-function startBundle(service: string, entry: string, more: Record<string, string>, args = ''): Process {
-  const command = `cd ${join(images, service)} && exec ${process.execPath} bin/${entry}.js ${args}`;
+function startBundle(service: string, more: Record<string, string>, args = ''): Process {
+  const command = `cd ${join(images, service)} && exec ${process.execPath} bin/main.js ${args}`;
   const started = startProcess('/bin/sh', ['-c', command], { ...env, ...more });
   processes.push(started);
   return started;

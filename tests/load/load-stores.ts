@@ -1,5 +1,5 @@
 import { startStores } from '@meridian/embedded/stores';
-import { hashPassword } from '@meridian/query/auth/passwords';
+import { hashPassword } from '@meridian/registry/credentials';
 import { migrate } from '@meridian/registry/migrate';
 import { createRegistry } from '@meridian/registry/registry';
 import { createWarehouse } from '@meridian/warehouse/warehouse';

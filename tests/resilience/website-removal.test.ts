@@ -101,6 +101,42 @@ test('a website that is deleted in one process is gone from every answer of anot
   expect(await statsOf(system.api, neighbour)).toMatchObject({ pageviews: 3 });
 }, 120_000);
 
+test('the websites of a deleted team go the same way, with what is on its way to them, and those of other teams stay', async () => {
+  const newTeam = async () => {
+    const [team] = await system.api.ok<[{ id: string }]>('POST', '/teams', { name: 'Team' });
+    const body = { name: 'Shop', domain: 'shop.example', teamId: team.id };
+    const website = await system.api.ok<{ id: string }>('POST', '/websites', body);
+    return { teamId: team.id, websiteId: website.id };
+  };
+  const [deleted, neighbour] = [await newTeam(), await newTeam()];
+  for (const { websiteId } of [deleted, neighbour]) await sendMany(websiteId, 4);
+  await untilLogIsEmpty(system);
+  for (const process of [0, 1])
+    for (const question of questions)
+      expect((await ask(process, `/websites/${deleted.websiteId}/${question}`)).status).toBe(200);
+  for (const worker of system.members.worker) await worker.end('SIGTERM');
+  await sendMany(deleted.websiteId, 50);
+
+  expect(await system.api.ok('DELETE', `/teams/${deleted.teamId}`)).toEqual({ ok: true }); // process 0
+  expect((await ask(0, `/websites/${deleted.websiteId}`)).body).toBeNull();
+  for (const question of questions)
+    await eventually(
+      async () => (await ask(1, `/websites/${deleted.websiteId}/${question}`)).status,
+      (status) => status === 404,
+    );
+  for (const collector of [0, 1])
+    await eventually(
+      async () => (await send(collector, deleted.websiteId)).status,
+      (status) => status === 400,
+    );
+
+  await Promise.all(system.members.worker.map((worker) => worker.start()));
+  await untilPurged(deleted.websiteId);
+  await untilLogIsEmpty(system);
+  expect(await rowsByTable(deleted.websiteId)).toEqual({});
+  expect(await statsOf(system.api, neighbour.websiteId)).toMatchObject({ pageviews: 3 });
+}, 120_000);
+
 test('a worker is killed in the middle of a removal: another one completes it, and a neighbour keeps every row', async () => {
   const [websiteId, neighbour] = [await system.newWebsite(), await system.newWebsite()];
   for (const id of [websiteId, neighbour]) await sendMany(id, 200);

@@ -5,6 +5,7 @@ export const errorStatus = {
   'incorrect-username-password': 401,
   forbidden: 403,
   'not-found': 404,
+  'team-not-found': 404,
   'method-not-allowed': 405,
   'idempotency-key-in-use': 409,
   'payload-too-large': 413,

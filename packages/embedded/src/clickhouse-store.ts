@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { libchdbPath } from 'chdb/libchdb';
 import { type StoreHost, storeUser } from './store-host.ts';
 
 const engineFile = fileURLToPath(new URL('./clickhouse-engine.mjs', import.meta.url));
+/** The users of a server in production. */
+const usersFile = new URL('../../../infra/clickhouse/users.xml', import.meta.url);
 
 /** Starts ClickHouse on 127.0.0.1 and returns its address. */
 export function startClickHouse(host: StoreHost): Promise<string> {
@@ -12,6 +15,9 @@ export function startClickHouse(host: StoreHost): Promise<string> {
   return host.withProgress('clickhouse', async () => {
     const directory = dataDir.makeDirectory('clickhouse');
     const configFile = dataDir.writeFile(join(directory, 'meridian.xml'), config(dataDir.password));
+    // ClickHouse merges what lies in the folder of this name.
+    const moreConfig = dataDir.makeDirectory(join('clickhouse', 'meridian.d'));
+    dataDir.writeFile(join(moreConfig, 'users.xml'), productUsers(dataDir.password));
     const urlOf = (port: number) => `http://${storeUser}:${dataDir.password}@127.0.0.1:${port}`;
     const port = await host.start('clickhouse', {
       command: (port) => ({
@@ -32,7 +38,6 @@ export function startClickHouse(host: StoreHost): Promise<string> {
  * the user `default`, which therefore cannot have a password and has no other rights than that session needs.
  */
 function config(password: string): string {
-  const passwordHash = createHash('sha256').update(password).digest('hex');
   return `<clickhouse>
   <users_config>meridian.xml</users_config>
   <profiles><default/></profiles>
@@ -41,7 +46,7 @@ function config(password: string): string {
       <no_password/>
       <grants><query>GRANT SYSTEM LISTEN ON *.*</query><query>GRANT SELECT ON system.numbers</query></grants>
     </default>
-    <${storeUser}><password_sha256_hex>${passwordHash}</password_sha256_hex></${storeUser}>
+    <${storeUser}>${passwordElement(password)}</${storeUser}>
   </users>
   <max_server_memory_usage_to_ram_ratio>0.5</max_server_memory_usage_to_ram_ratio>
   <mark_cache_size>134217728</mark_cache_size>
@@ -54,6 +59,15 @@ function config(password: string): string {
   </merge_tree>
 </clickhouse>
 `;
+}
+
+/** `meridian_migrator`, `meridian_writer` and `meridian_reader`, with the one password that all stores here have. */
+function productUsers(password: string): string {
+  return readFileSync(usersFile, 'utf8').replace(/<password from_env="\w+"\/>/g, passwordElement(password));
+}
+
+function passwordElement(password: string): string {
+  return `<password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>`;
 }
 
 /**

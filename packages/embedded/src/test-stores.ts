@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { createClickHouseDatabase as createDatabase, runClickHouse } from './clickhouse-store.ts';
 import { runPostgres } from './postgres-store.ts';
+import { removeStores, startStores } from './stores.ts';
 
 /** Counter in logical database 0 that says which one is next. */
 const nextRedisDatabase = 'meridian:next-test-database';
@@ -32,6 +36,30 @@ export async function createClickHouseDatabase(): Promise<{ url: string; databas
     drop: async () => void (await runClickHouse(server.href, `DROP DATABASE ${database} SYNC`)),
   };
 }
+
+/**
+ * A ClickHouse of its own, empty, for what is the server's and not a database's. `urlFor`: its address as one of the users of
+ * infra/clickhouse, or as the one who may everything.
+ */
+export async function startOwnClickHouse(): Promise<{ urlFor(user?: ProductUser): string; stop(): Promise<void> }> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
+  chmodSync(dataDir, 0o755);
+  const given = { databaseUrl: 'not started', redisUrl: 'not started' };
+  const stores = await startStores({ dataDir, ...given, log: console.error });
+  return {
+    urlFor: (user) => {
+      const url = new URL(stores.clickhouseUrl);
+      if (user) url.username = user;
+      return url.href;
+    },
+    stop: async () => {
+      await stores.stop();
+      await removeStores(dataDir);
+    },
+  };
+}
+
+export type ProductUser = 'meridian_migrator' | 'meridian_writer' | 'meridian_reader';
 
 /** An empty logical database of the Redis of this test run that nobody else has. Never one with data in it: they may be somebody's. */
 export async function createRedisDatabase(): Promise<{ url: string; drop(): Promise<void> }> {

@@ -1,14 +1,32 @@
 import { sql } from 'drizzle-orm';
-import { createAccessCache, subject } from './access-cache.ts';
+import { type AccessSubject, createAccessCache, subject } from './access-cache.ts';
 import { followAccessChanges } from './access-changes.ts';
 import { createApiKey, deleteApiKey, findCallerByKeyHash, listApiKeys, touchApiKey } from './api-keys.ts';
 import { listAuditEntries } from './audit.ts';
 import { type Database, openDatabase } from './database.ts';
 import { RegistryError, toRegistryError } from './registry-error.ts';
+import type { Website } from './rows.ts';
 import { createSegment, deleteSegment, findSegment, listSegments, updateSegment } from './segments.ts';
 import { endSession, findSessionUser } from './sessions.ts';
 import { createShare, deleteShare, findShare, findShareBySlug, listShares, updateShare } from './shares.ts';
-import { findTeamRole, listTeamsOfUser } from './teams.ts';
+import {
+  addTeamMember,
+  findTeamMember,
+  joinTeam,
+  listTeamMembers,
+  removeTeamMember,
+  updateTeamMember,
+} from './team-members.ts';
+import {
+  createTeam,
+  deleteTeam,
+  findTeam,
+  findTeamByAccessCode,
+  findTeamRole,
+  listTeams,
+  listTeamsOfUser,
+  updateTeam,
+} from './teams.ts';
 import {
   countUsers,
   createUser,
@@ -30,6 +48,7 @@ import {
   markWebsitePurged,
   markWebsiteReset,
   resetWebsite,
+  transferWebsite,
   updateWebsite,
 } from './websites.ts';
 
@@ -87,22 +106,35 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
       (caller) => caller && [subject('user', caller.user.id)],
     ),
     touchApiKey: bound(touchApiKey),
+    createTeam: bound(createTeam),
+    findTeam: bound(findTeam),
+    findTeamByAccessCode: bound(findTeamByAccessCode),
+    updateTeam: bound(updateTeam),
+    deleteTeam: changing('team', bound(deleteTeam)),
+    listTeams: bound(listTeams),
     listTeamsOfUser: bound(listTeamsOfUser),
     findTeamRole: remember(
       bound(findTeamRole),
       (teamId, userId) => `${teamId} ${userId}`,
       (_role, teamId) => [subject('team', teamId)],
     ),
+    joinTeam: changing('team', bound(joinTeam)),
+    addTeamMember: changing('team', bound(addTeamMember)),
+    findTeamMember: bound(findTeamMember),
+    listTeamMembers: bound(listTeamMembers),
+    updateTeamMember: changing('team', bound(updateTeamMember)),
+    removeTeamMember: changing('team', bound(removeTeamMember)),
     createWebsite: bound(createWebsite),
     findWebsite: remember(
       bound(findWebsite),
       (id) => id,
-      (website) => website && [subject('website', website.id), subject('user', website.owner.id)],
+      (website) => website && subjectsOfWebsite(website),
     ),
     findWebsiteRoute: bound(findWebsiteRoute),
     findWebsiteRoutes: bound(findWebsiteRoutes),
     listWebsites: bound(listWebsites),
     updateWebsite: changing('website', bound(updateWebsite)),
+    transferWebsite: changing('website', bound(transferWebsite)),
     deleteWebsite: changing('website', bound(deleteWebsite)),
     resetWebsite: changing('website', bound(resetWebsite)),
     listUnpurgedWebsites: bound(listUnpurgedWebsites),
@@ -135,6 +167,11 @@ export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 
       await Promise.all([access.close(), close()]);
     },
   };
+}
+
+/** A website goes with its account or its team, and shows its account's name. */
+function subjectsOfWebsite({ id, owner, teamId }: Website): AccessSubject[] {
+  return [subject('website', id), subject('user', owner.id), ...(teamId ? [subject('team', teamId)] : [])];
 }
 
 async function ping(db: Database): Promise<void> {

@@ -61,6 +61,44 @@ export type TeamMembership = {
   role: TeamRole;
 };
 
+export type Team = {
+  id: string;
+  name: string;
+  /** Who knows it may join. */
+  accessCode: string;
+  logoUrl: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** A team beside the role that the account which is asked about has in it; null for none. */
+export type TeamWithRole = Team & { role: TeamRole | null };
+
+/** `accessCode`: that of no other team. The owner is the first member. */
+export type NewTeam = { name: string; accessCode: string; ownerId: string };
+
+/** Fields to change; what is left out stays. */
+export type TeamChanges = { name?: string | undefined; accessCode?: string | undefined };
+
+export type TeamOrder = 'name' | 'createdAt' | 'updatedAt';
+
+export type TeamListRequest = PageRequest & {
+  /** Only teams of which this account is a member; null: all teams. */
+  memberId: string | null;
+  orderBy: TeamOrder;
+};
+
+export type TeamMember = {
+  /** Of the membership. */
+  id: string;
+  teamId: string;
+  userId: string;
+  username: string;
+  role: TeamRole;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
 export type ReplayConfig = {
   replayEnabled: boolean;
   heatmapEnabled: boolean;
@@ -112,6 +150,12 @@ export type WebsiteChanges = {
   replayConfig?: { [Field in keyof ReplayConfig]?: ReplayConfig[Field] | undefined } | null | undefined;
 };
 
+/** Where events of a website are stored. */
+export type WebsitePlace = { id: string; region: string };
+
+/** Who gets a website: an account or a team. */
+export type WebsiteTarget = { userId: string } | { teamId: string };
+
 /** What collection and the worker need to know of a website. */
 export type WebsiteRoute = {
   region: string;
@@ -137,11 +181,11 @@ export type PageRequest = {
   descending?: boolean | undefined;
 };
 
+/** Of whom a list shows websites: of an account and of teams, or of everybody. */
+export type WebsiteOwners = { userId?: string | undefined; teamIds?: string[] | undefined } | 'everybody';
+
 export type WebsiteListRequest = PageRequest & {
-  /** Websites of this user ... */
-  userId: string;
-  /** ... and of these teams. */
-  teamIds?: string[] | undefined;
+  of: WebsiteOwners;
   /** Only websites stored in this region. */
   region: string;
   orderBy: WebsiteOrder;

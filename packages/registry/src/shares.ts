@@ -72,7 +72,9 @@ export async function listShares(db: Database, request: ShareListRequest): Promi
   });
 }
 
-export type UpdateShareResult = { ok: true; share: Share } | { ok: false; reason: 'share_not_found' | 'share_id_taken' };
+export type UpdateShareResult =
+  | { ok: true; share: Share }
+  | { ok: false; reason: 'share_not_found' | 'share_id_taken' };
 
 /** `shareId` of the website follows where it is this link's slug. */
 export async function updateShare(
@@ -95,8 +97,7 @@ export async function updateShare(
         .where(isShare(websiteId, id))
         .returning();
       if (!updated) throw new Error('UPDATE returned no row');
-      if (held.current === before.slug && updated.slug !== before.slug)
-        await setShareId(tx, websiteId, updated.slug);
+      if (held.current === before.slug && updated.slug !== before.slug) await setShareId(tx, websiteId, updated.slug);
       await recordChange(tx, by, 'share.update', updated.id, {
         websiteId: updated.websiteId,
         name,

@@ -57,11 +57,18 @@ describe('users', () => {
   test('a deleted user is gone with keys, memberships and own websites; team websites and the name stay', async () => {
     const user = await t.newUser();
     const own = await t.newWebsite(user, { shareId: 'of-deleted-user' });
-    const teamId = await t.newTeam([[user, 'team-owner']]);
+    const teamId = await t.newTeam([
+      [user, 'team-owner'],
+      [await t.newUser(), 'team-owner'],
+    ]);
     const ours = await t.newWebsite(user, { teamId });
     const key = await newKey(user.id);
-    expect(await registry.deleteUser(user.id, testActor)).toEqual({ websiteIds: [own.id] });
-    expect(await registry.deleteUser(user.id, testActor)).toBeNull();
+    expect(await registry.deleteUser(user.id, testActor)).toEqual({
+      ok: true,
+      websites: [{ id: own.id, region: 'us' }],
+    });
+    for (const id of [user.id, randomUUID(), 'x'])
+      expect(await registry.deleteUser(id, testActor)).toEqual({ ok: false, reason: 'user_not_found' });
     expect(await registry.findUserById(user.id)).toBeNull();
     expect(await registry.findCallerByKeyHash(key.keyHash)).toBeNull();
     expect(await registry.findTeamRole(teamId, user.id)).toBeNull();
@@ -69,6 +76,41 @@ describe('users', () => {
     expect(await registry.listUnpurgedWebsites('us')).toContain(own.id);
     expect((await registry.findWebsite(ours.id))?.owner).toEqual({ id: user.id, username: user.username });
     expect(await registry.createUser(account(user.username), testActor)).toMatchObject({ ok: true });
+  });
+
+  test('the only owner of a team is not deleted, until the team has another one or is deleted itself', async () => {
+    const [user, other] = [await t.newUser(), await t.newUser()];
+    const [kept, given, gone] = [
+      await t.newTeam([
+        [user, 'team-owner'],
+        [other, 'team-owner'],
+      ]),
+      await t.newTeam([
+        [user, 'team-owner'],
+        [other, 'team-manager'],
+      ]),
+      await t.newTeam([[user, 'team-owner']]),
+    ];
+    const refused = await registry.deleteUser(user.id, testActor);
+    expect(refused).toEqual({ ok: false, reason: 'last_owner', teamIds: expect.any(Array) });
+    expect(refused.ok || refused.reason !== 'last_owner' || [...refused.teamIds].sort()).toEqual([given, gone].sort());
+    expect(await registry.findUserById(user.id)).toMatchObject({ id: user.id });
+    const change = { userId: other.id, role: 'team-owner', among: ['team-manager'] } as const;
+    await registry.updateTeamMember(given, change, testActor);
+    await registry.deleteTeam(gone, testActor);
+    expect(await registry.deleteUser(user.id, testActor)).toEqual({ ok: true, websites: [] });
+    expect(await registry.deleteUser(other.id, testActor)).toMatchObject({ ok: false, reason: 'last_owner' });
+    expect(await registry.findTeamRole(kept, other.id)).toBe('team-owner');
+  });
+
+  test('of the two owners of a team that are deleted at once one stays', async () => {
+    for (let round = 0; round < 5; round++) {
+      const owners = [await t.newUser(), await t.newUser()];
+      const teamId = await t.newTeam(owners.map((owner) => [owner, 'team-owner']));
+      const results = await Promise.all(owners.map(({ id }) => registry.deleteUser(id, testActor)));
+      expect(results.map(({ ok }) => ok).sort()).toEqual([false, true]);
+      expect(await t.sql('SELECT role FROM team_user WHERE team_id = $1', [teamId])).toEqual([{ role: 'team-owner' }]);
+    }
   });
 
   test('a list of users is searched, counted and paged without the deleted ones', async () => {

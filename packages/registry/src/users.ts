@@ -1,9 +1,10 @@
 import { and, count, eq, isNull, sql } from 'drizzle-orm';
 import { recordChange } from './audit.ts';
 import type { Database } from './database.ts';
+import { lockTeamsOnlyOwnedBy, lockUser } from './locks.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
 import { violatedConstraint } from './registry-error.ts';
-import type { Actor, NewUser, Page, PageRequest, User, UserChanges, UserCredentials } from './rows.ts';
+import type { Actor, NewUser, Page, PageRequest, User, UserChanges, UserCredentials, WebsitePlace } from './rows.ts';
 import { apiKey, teamUser, userAccount, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
@@ -94,29 +95,35 @@ export async function updateUser(db: Database, id: string, changes: UserChanges,
   }
 }
 
+export type DeleteUserResult =
+  | { ok: true; websites: WebsitePlace[] }
+  | { ok: false; reason: 'user_not_found' }
+  /** These teams would have no owner left. */
+  | { ok: false; reason: 'last_owner'; teamIds: string[] };
+
 /**
- * Deletes the user with their keys, team memberships and personal websites, in one transaction. Answers the ids of the
- * websites, whose events are still to be purged; null for an unknown user.
+ * Deletes the user with their keys, team memberships and personal websites, in one transaction. Answers the websites, whose events are
+ * still to be purged.
  */
-export async function deleteUser(db: Database, id: string, by: Actor): Promise<{ websiteIds: string[] } | null> {
-  if (!isUuid(id)) return null;
+export async function deleteUser(db: Database, id: string, by: Actor): Promise<DeleteUserResult> {
   return db.transaction(async (tx) => {
-    const deleted = await tx
+    if (!(await lockUser(tx, id, 'update'))) return { ok: false, reason: 'user_not_found' };
+    const teamIds = await lockTeamsOnlyOwnedBy(tx, id);
+    if (teamIds.length > 0) return { ok: false, reason: 'last_owner', teamIds };
+    await tx
       .update(userAccount)
       .set({ deletedAt: sql`now()`, usernameKey: null, passwordHash: '' })
-      .where(and(eq(userAccount.id, id), notDeleted))
-      .returning({ id: userAccount.id });
-    if (deleted.length === 0) return null;
+      .where(eq(userAccount.id, id));
     await tx.delete(apiKey).where(eq(apiKey.userId, id));
     await tx.delete(teamUser).where(eq(teamUser.userId, id));
     const websites = await tx
       .update(website)
       .set({ deletedAt: sql`now()`, shareId: null })
       .where(and(eq(website.userId, id), isNull(website.deletedAt)))
-      .returning({ id: website.id });
+      .returning({ id: website.id, region: website.region });
     const websiteIds = websites.map((row) => row.id);
     await recordChange(tx, by, 'user.delete', id.toLowerCase(), { websiteIds });
-    return { websiteIds };
+    return { ok: true, websites };
   });
 }
 

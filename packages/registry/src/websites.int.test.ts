@@ -58,6 +58,17 @@ describe('creating', () => {
       });
   });
 
+  test('an account that is deleted meanwhile makes no website, in a team neither; a deleted team gets none', async () => {
+    const [gone, member] = [await t.newUser(), await t.newUser()];
+    const teamId = await t.newTeam([[member, 'team-owner']]);
+    await registry.deleteUser(gone.id, testActor);
+    const make = (fields: object) => registry.createWebsite({ ...input(), ...fields }, testActor);
+    expect(await make({ userId: gone.id, createdBy: gone.id })).toEqual({ ok: false, reason: 'user_not_found' });
+    expect(await make({ userId: null, teamId, createdBy: gone.id })).toEqual({ ok: false, reason: 'user_not_found' });
+    await registry.deleteTeam(teamId, testActor);
+    expect(await make({ userId: null, teamId, createdBy: member.id })).toEqual({ ok: false, reason: 'team_not_found' });
+  });
+
   test('NUL is removed, all other text is kept as it is', async () => {
     const name = "'; DROP TABLE website; -- 購物 😀";
     const website = await t.newWebsite(owner, { name: `${name}\0`, domain: 'a\0.example' });
@@ -184,8 +195,14 @@ describe('deleting and resetting', () => {
 
 describe('listing', () => {
   let lister: User;
-  const list = async (request: Partial<WebsiteListRequest> = {}) => {
-    const defaults = { userId: lister.id, region: 'us', page: 1, pageSize: 20, orderBy: 'name' as const };
+  const list = async ({ teamIds, ...request }: Partial<WebsiteListRequest> & { teamIds?: string[] } = {}) => {
+    const defaults = {
+      of: { userId: lister.id, teamIds },
+      region: 'us',
+      page: 1,
+      pageSize: 20,
+      orderBy: 'name' as const,
+    };
     const { rows, count } = await registry.listWebsites({ ...defaults, ...request });
     return { names: rows.map((row) => row.name), count };
   };
@@ -246,7 +263,9 @@ describe('listing', () => {
     for (let i = 0; i < 7; i++) await t.newWebsite(user, { name: 'same' });
     const pages = [];
     for (let page = 1; page <= 7; page++)
-      pages.push(await registry.listWebsites({ userId: user.id, region: 'us', page, pageSize: 1, orderBy: 'name' }));
+      pages.push(
+        await registry.listWebsites({ of: { userId: user.id }, region: 'us', page, pageSize: 1, orderBy: 'name' }),
+      );
     const ids = pages.flatMap((page) => page.rows.map((row) => row.id));
     expect(ids).toEqual([...new Set(ids)].sort());
     expect(ids).toHaveLength(7);
@@ -268,5 +287,14 @@ describe('listing', () => {
     expect((await list()).count).toBe(5);
     expect((await list({ teamIds: [teamId] })).count).toBe(6);
     expect((await list({ teamIds: [] })).count).toBe(5);
+    expect(await list({ of: { teamIds: [teamId] } })).toEqual({ names: ['ours'], count: 1 });
+  });
+
+  test('of nobody is no website; of everybody is every one of the region', async () => {
+    for (const of of [{}, { teamIds: [] }]) expect(await list({ of })).toEqual({ names: [], count: 0 });
+    const { names } = await list({ of: 'everybody', pageSize: 1_000, search: 'delta' });
+    expect(names).toContain('delta');
+    const stranger = await t.newWebsite(await t.newUser(), { name: 'delta of a stranger' });
+    expect(await list({ of: 'everybody', search: stranger.name })).toEqual({ names: [stranger.name], count: 1 });
   });
 });

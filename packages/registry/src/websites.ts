@@ -1,7 +1,8 @@
-import { and, eq, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import { recordChange } from './audit.ts';
 import { laterThan } from './columns.ts';
 import type { Database } from './database.ts';
+import { lockTeam, lockUser } from './locks.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
 import { violatedConstraint } from './registry-error.ts';
 import type {
@@ -12,7 +13,9 @@ import type {
   Website,
   WebsiteChanges,
   WebsiteListRequest,
+  WebsiteOwners,
   WebsiteRoute,
+  WebsiteTarget,
 } from './rows.ts';
 import { segment, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
@@ -63,24 +66,25 @@ function toWebsite({ ownerName, replayConfig, ...stored }: StoredWebsite): Websi
 
 export type CreateWebsiteResult =
   | { ok: true; website: Website }
-  | { ok: false; reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' };
+  | { ok: false; reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' | 'user_not_found' };
 
-/** The id of a deleted website counts as taken. */
+/** The id of a deleted website counts as taken. `user_not_found`: who creates it was deleted meanwhile. */
 export async function createWebsite(db: Database, input: NewWebsite, by: Actor): Promise<CreateWebsiteResult> {
-  if (input.teamId && !isUuid(input.teamId)) return { ok: false, reason: 'team_not_found' };
+  const { teamId, createdBy } = input;
   try {
     return await db.transaction(async (tx) => {
+      if (!(await lockUser(tx, createdBy))) return { ok: false, reason: 'user_not_found' };
+      if (teamId && !(await lockTeam(tx, teamId, 'share'))) return { ok: false, reason: 'team_not_found' };
       const [created] = await tx.insert(website).values(input).returning(websiteColumns);
       if (!created) throw new Error('INSERT returned no row');
-      const { id, name, domain, teamId, shareId, region } = created;
-      await recordChange(tx, by, 'website.create', id, { name, domain, teamId, shareId, region });
+      const { id, name, domain, shareId, region } = created;
+      await recordChange(tx, by, 'website.create', id, { name, domain, teamId: created.teamId, shareId, region });
       return { ok: true, website: toWebsite(created) };
     });
   } catch (error) {
     const constraint = violatedConstraint(error);
     if (constraint === 'website_pkey') return { ok: false, reason: 'website_id_taken' };
     if (constraint !== null && shareConstraints.includes(constraint)) return { ok: false, reason: 'share_id_taken' };
-    if (constraint === 'website_team_id_team_id_fk') return { ok: false, reason: 'team_not_found' };
     throw error;
   }
 }
@@ -119,12 +123,8 @@ export async function findWebsiteRoutes(db: Database, ids: readonly string[]): P
 
 /** Sorted by `orderBy` (text as people sort it), equal values by id. */
 export async function listWebsites(db: Database, request: WebsiteListRequest): Promise<Page<Website>> {
-  const owned = or(
-    eq(website.userId, request.userId),
-    request.teamIds?.length ? inArray(website.teamId, request.teamIds) : undefined,
-  );
   const matching = and(
-    owned,
+    isOf(request.of),
     notDeleted,
     eq(website.region, request.region),
     contains([website.name, website.domain], request.search),
@@ -141,6 +141,13 @@ export async function listWebsites(db: Database, request: WebsiteListRequest): P
         .offset(offset),
   });
   return { ...page, rows: page.rows.map(toWebsite) };
+}
+
+/** Condition; of nobody is no website, not every one. */
+function isOf(owners: WebsiteOwners): SQL | undefined {
+  if (owners === 'everybody') return undefined;
+  const { userId, teamIds = [] } = owners;
+  return or(userId === undefined ? sql`false` : eq(website.userId, userId), inArray(website.teamId, teamIds));
 }
 
 export type UpdateWebsiteResult =
@@ -183,6 +190,39 @@ export async function updateWebsite(
 /** Merged by Postgres, so that two updates at the same time keep each other's fields. */
 function mergedReplayConfig(changes: NonNullable<WebsiteChanges['replayConfig']>) {
   return sql`${website.replayConfig} || ${sql.param(changes, website.replayConfig)}`;
+}
+
+export type TransferWebsiteResult =
+  | { ok: true; website: Website }
+  | { ok: false; reason: 'website_not_found' | 'user_not_found' | 'team_not_found' };
+
+/** Gives the website to an account or to a team. Its id, its data and its links stay, and so does who made it. */
+export async function transferWebsite(
+  db: Database,
+  id: string,
+  to: WebsiteTarget,
+  by: Actor,
+): Promise<TransferWebsiteResult> {
+  if (!isUuid(id)) return { ok: false, reason: 'website_not_found' };
+  return db.transaction(async (tx) => {
+    if ('userId' in to && !(await lockUser(tx, to.userId))) return { ok: false, reason: 'user_not_found' };
+    if ('teamId' in to && !(await lockTeam(tx, to.teamId, 'share'))) return { ok: false, reason: 'team_not_found' };
+    const [before] = await tx
+      .select({ userId: website.userId, teamId: website.teamId })
+      .from(website)
+      .where(and(eq(website.id, id), notDeleted))
+      .for('update');
+    if (!before) return { ok: false, reason: 'website_not_found' };
+    const [moved] = await tx
+      .update(website)
+      .set({ userId: null, teamId: null, ...to, updatedAt: laterThan(website.updatedAt) })
+      .where(eq(website.id, id))
+      .returning(websiteColumns);
+    if (!moved) throw new Error('UPDATE returned no row');
+    const { userId, teamId } = moved;
+    await recordChange(tx, by, 'website.transfer', moved.id, { userId, teamId, before });
+    return { ok: true, website: toWebsite(moved) };
+  });
 }
 
 /** Leaves a tombstone: the id stays reserved for ever, the share id is free. False for an unknown or deleted website. */

@@ -24,9 +24,12 @@ test('all faults are reported at once, each with its variable', () => {
   expect(load).toThrow(/PORT: [\s\S]*APP_SECRET: must have at least 32 bytes[\s\S]*REDIS_URL: is required/);
 });
 
-test.each(['', 'x'.repeat(31), 'é'.repeat(15)])('a secret of less than 32 bytes is refused, and named: %j', (secret) => {
-  expect(() => loadConfig(Config, { ...good, APP_SECRET: secret })).toThrow(/APP_SECRET: (must have|is required)/);
-});
+test.each(['', 'x'.repeat(31), 'é'.repeat(15)])(
+  'a secret of less than 32 bytes is refused, and named: %j',
+  (secret) => {
+    expect(() => loadConfig(Config, { ...good, APP_SECRET: secret })).toThrow(/APP_SECRET: (must have|is required)/);
+  },
+);
 
 describe('previous secrets', () => {
   const Rotating = Config.extend({ APP_SECRET_PREVIOUS: previousAppSecrets });

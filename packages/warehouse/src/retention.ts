@@ -10,6 +10,9 @@ const ageColumns = {
   session_properties: 'toDateTime(created_at)',
 } as const;
 
+/** What is to be changed about a table: the end of an ALTER TABLE. */
+export type RetentionChange = { table: string; change: string };
+
 /**
  * Sets for how many days (by event time) everything is kept, in events and rollups alike; undefined: for ever. ClickHouse removes what is
  * older in the background, within hours. Where it is set so already nothing is done.
@@ -20,13 +23,19 @@ export async function setRetention(
   cluster?: string,
 ): Promise<void> {
   const onCluster = cluster ? `ON CLUSTER '${cluster}'` : '';
+  for (const { table, change } of await planRetention(client, days))
+    await client.command({ query: `ALTER TABLE ${table} ${onCluster} ${change}` });
+}
+
+/** What `setRetention` would do now. */
+export async function planRetention(client: ClickHouseClient, days: number | undefined): Promise<RetentionChange[]> {
+  const changes: RetentionChange[] = [];
   for (const [table, age] of Object.entries(ageColumns)) {
     const ttl = days === undefined ? '' : `${age} + toIntervalDay(${days})`;
-    const present = await ttlOf(client, table);
-    if (present === ttl) continue;
-    const change = ttl === '' ? 'REMOVE TTL' : `MODIFY TTL ${ttl}`;
-    await client.command({ query: `ALTER TABLE ${table} ${onCluster} ${change}` });
+    if ((await ttlOf(client, table)) !== ttl)
+      changes.push({ table, change: ttl === '' ? 'REMOVE TTL' : `MODIFY TTL ${ttl}` });
   }
+  return changes;
 }
 
 /** For how many days rows are sure to be kept now, by the shortest TTL of all tables; undefined: for ever. */

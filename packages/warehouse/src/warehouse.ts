@@ -15,7 +15,7 @@ import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
-import { setRetention } from './retention.ts';
+import { planRetention, setRetention } from './retention.ts';
 import { drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
 import type { RollupScope } from './rollup-parts.ts';
 import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
@@ -47,6 +47,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
     setRetention: (days: number | undefined, cluster?: string) => setRetention(client, days, cluster),
+    planRetention: (days: number | undefined) => planRetention(client, days),
     /**
      * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow` writes them, one behind
      * the other, some in each piece; at most 1,048,576, and of one year (UTC).

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { parseFlag, parseListArguments, parseRollupArguments, parseTarget } from './arguments.ts';
+import { z } from 'zod';
+import {
+  checkOptions,
+  parseFlag,
+  parseListArguments,
+  parseOptions,
+  parseRollupArguments,
+  parseTarget,
+  required,
+} from './arguments.ts';
 import { UsageError } from './usage.ts';
 
 test('a list has a limit and a form', () => {
@@ -34,6 +43,26 @@ test.each([[], ['0:1-1', '--all'], ['0:1-1', '0:2-1'], ['--force', '0:1-1']])(
 test('a flag is off unless given, and no other is taken', () => {
   expect([parseFlag([], 'json'), parseFlag(['--json'], 'json')]).toEqual([false, true]);
   expect(() => parseFlag(['--jsn'], 'json')).toThrow(UsageError);
+});
+
+test('options are those that are named, and nothing else is taken', () => {
+  expect(parseOptions(['--name', 'a b', '--json'], ['name', 'domain'], ['json', 'all'])).toEqual({
+    name: 'a b',
+    json: true,
+    all: false,
+  });
+  for (const args of [['--nam', 'a'], ['--name'], ['a'], ['--json=1'], ['--__proto__', 'a']])
+    expect(() => parseOptions(args, ['name'], ['json']), args.join(' ')).toThrow(UsageError);
+});
+
+test('what is wrong with an option is told by its own name, all of it at once and without its value', () => {
+  const Schema = z.object({ name: z.string(), shareId: z.string().max(3), password: z.string().min(8) });
+  const check = (values: Record<string, string | undefined>) => () => checkOptions(Schema, values);
+  expect(check({ name: 'a', shareId: 'b', password: 'long enough' })()).toMatchObject({ name: 'a' });
+  const faulty = check({ name: undefined, shareId: 'abcd', password: 'secret' });
+  expect(faulty).toThrow(/^--name is required\n--share-id: .+\n--password: .+$/);
+  expect(faulty).not.toThrow(/secret/);
+  expect(() => required('username', '')).toThrow('--username is required');
 });
 
 const websiteId = '7c0a1c52-5a5e-4c8e-9f0e-1a2b3c4d5e6f';

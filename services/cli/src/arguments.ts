@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { isUuid } from '@meridian/contract/ids';
 import type { RollupScope } from '@meridian/warehouse/rollup-parts';
 import { z } from 'zod';
 import { UsageError } from './usage.ts';
@@ -8,13 +9,57 @@ const limitMax = 10_000;
 
 /** What a list is asked for. */
 export function parseListArguments(args: string[]): { limit: number; json: boolean } {
-  const { values } = parseOrExplain(() =>
-    parseArgs({ args, options: { limit: { type: 'string' }, json: { type: 'boolean', default: false } } }),
-  );
-  const limit = Number(values.limit ?? limitDefault);
+  const { limit, json } = parseOptions(args, ['limit'], ['json']);
+  return { limit: parseLimit(limit), json };
+}
+
+/** The value of `--limit`. */
+export function parseLimit(text: string | undefined): number {
+  const limit = Number(text ?? limitDefault);
   if (!Number.isInteger(limit) || limit < 1 || limit > limitMax)
     throw new UsageError(`--limit is a number from 1 to ${limitMax}`);
-  return { limit, json: values.json ?? false };
+  return limit;
+}
+
+/** The value of `--website`. */
+export function parseWebsiteId(text: string): string {
+  if (!isUuid(text)) throw new UsageError('--website is the id of a website');
+  return text;
+}
+
+/** Options with a value and options without one, nothing else. */
+export function parseOptions<Text extends string, Flag extends string>(
+  args: string[],
+  texts: readonly Text[],
+  flags: readonly Flag[],
+): { [Name in Text]?: string } & { [Name in Flag]: boolean } {
+  const options = Object.fromEntries([
+    ...texts.map((name) => [name, { type: 'string' }] as const),
+    ...flags.map((name) => [name, { type: 'boolean', default: false }] as const),
+  ]);
+  const { values } = parseOrExplain(() => parseArgs({ args, options }));
+  return values as { [Name in Text]?: string } & { [Name in Flag]: boolean };
+}
+
+/** The value of an option that cannot be left out. */
+export function required(option: string, value: string | undefined): string {
+  if (value === undefined || value === '') throw new UsageError(`--${option} is required`);
+  return value;
+}
+
+/** The values of options by the names of the schema's fields ('shareId' for --share-id), as the schema makes them. */
+export function checkOptions<Schema extends z.ZodType>(
+  schema: Schema,
+  values: Record<string, string | undefined>,
+): z.output<Schema> {
+  const parsed = schema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => {
+    const field = String(path[0]);
+    const option = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return values[field] === undefined ? `--${option} is required` : `--${option}: ${message}`;
+  });
+  throw new UsageError(faults.join('\n'));
 }
 
 /** One id or all. */
@@ -28,10 +73,7 @@ export function parseTarget(args: string[]): { id: string } | 'all' {
 }
 
 export function parseFlag(args: string[], name: string): boolean {
-  const { values } = parseOrExplain(() =>
-    parseArgs({ args, options: { [name]: { type: 'boolean', default: false } } }),
-  );
-  return values[name] === true;
+  return parseOptions(args, [], [name])[name] === true;
 }
 
 /** Which rollups are meant, and whether they are put right. Dates are days (UTC) or instants; `--to` is the first that is not meant. */
@@ -40,8 +82,7 @@ export function parseRollupArguments(args: string[]): { scope: RollupScope; repa
   const flag = { type: 'boolean', default: false } as const;
   const options = { website: text, from: text, to: text, repair: flag, json: flag };
   const { website, from, to, repair = false, json = false } = parseOrExplain(() => parseArgs({ args, options })).values;
-  if (website !== undefined && !z.uuid().safeParse(website).success)
-    throw new UsageError('--website is the id of a website');
+  if (website !== undefined) parseWebsiteId(website);
   const fromAt = from === undefined ? undefined : parseDate(from);
   const toAt = to === undefined ? undefined : parseDate(to);
   if (fromAt && toAt && fromAt >= toAt) throw new UsageError('--from is before --to');

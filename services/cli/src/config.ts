@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError, eventLogPartitions } from '@meridian/runtime/config';
+import { ConfigError, eventLogPartitions, region, retentionDays } from '@meridian/runtime/config';
 import { StartError } from '@meridian/runtime/process';
 import { z } from 'zod';
 
@@ -10,6 +10,12 @@ export const CliConfig = z.object({
   CLICKHOUSE_URL: z.url().optional(),
   REDIS_URL: z.url().optional(),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
+  /** Where what is created is at home unless told otherwise. */
+  REGION: region,
+  /** Name of the ClickHouse cluster on which `migrate` creates the tables; unset on a single server. */
+  CLICKHOUSE_CLUSTER: z.string().optional(),
+  /** For how many days events are kept; unset: for ever. `migrate` sets it. */
+  RETENTION_DAYS: retentionDays,
   DATA_DIR: z.string().default('.meridian'),
 });
 export type CliConfig = z.infer<typeof CliConfig>;

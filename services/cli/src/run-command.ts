@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { messageOf } from './checks/finding.ts';
 import { type CliConfig, findAddresses } from './config.ts';
 import { type Print, printable } from './print.ts';
+import type { RegistryCommand } from './run-registry-command.ts';
 import { UsageError } from './usage.ts';
 
 const answerMaxMs = 30_000;
@@ -23,6 +24,13 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
       return checkRollups(config, rest, print);
     case 'doctor':
       return doctor(config, rest, print);
+    case 'create-account':
+    case 'create-key':
+    case 'create-website':
+    case 'audit':
+      return onRegistry(command, config, rest, print);
+    case 'migrate':
+      return migrate(config, rest, print);
     default:
       throw new UsageError(`There is no command ${command}`);
   }
@@ -70,6 +78,32 @@ async function doctor(config: Readonly<CliConfig>, args: string[], print: Print)
   return withRedis(redisUrl, (redis, whyRedisIsAway) =>
     withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, whyRedisIsAway, jobs }, args, print)),
   );
+}
+
+async function onRegistry(
+  command: RegistryCommand,
+  config: Readonly<CliConfig>,
+  args: string[],
+  print: Print,
+): Promise<number> {
+  const { runRegistryCommand } = await import('./run-registry-command.ts');
+  return runRegistryCommand(command, config, args, print);
+}
+
+async function migrate(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ createWarehouse }, { runMigrate }] = await Promise.all([
+    import('@meridian/warehouse/warehouse'),
+    import('./migrate-command.ts'),
+  ]);
+  const addresses = findAddresses(config);
+  const databaseUrl = addresses.database();
+  const warehouse = createWarehouse(addresses.clickhouse());
+  const { CLICKHOUSE_CLUSTER: cluster, RETENTION_DAYS: retentionDays } = config;
+  try {
+    return await runMigrate({ databaseUrl, warehouse, cluster, retentionDays, report: console.error }, args, print);
+  } finally {
+    await warehouse.close();
+  }
 }
 
 /** For work that needs no other store: what fails there is told with the store's variable, and why Redis could not be reached. */

@@ -11,6 +11,18 @@ export function isHelp(args: readonly string[]): boolean {
 
 export const usage = `Usage: meridian <command>
 
+  create-account --username <name> [--role user|view-only|admin] [--home-region us] [--password-stdin] [--json]
+                                            an account; without --password-stdin its password is made and shown this once
+  create-key --username <name> --name <name> [--json]
+                                            an API key of the account, shown this once
+  create-website (--username <name> | --team <id>) --name <name> --domain <host> [--id <id>] [--share-id <text>] [--region us] [--json]
+                                            a website of the account or of the team
+  audit [--website <id>] [--user <name>] [--action website.delete] [--limit 50] [--json]
+                                            who changed what, the newest first
+
+  migrate [--dry-run]                       brings Postgres and ClickHouse to this version's schema and sets RETENTION_DAYS;
+                                            --dry-run tells what would be done; exit code 1 when that is something
+
   dead-letters list [--limit 50] [--json]   events that could not be stored, the oldest first
   dead-letters show <id>                    one of them, with all its fields
   dead-letters replay <id> | --all          back into the event log, to be stored
@@ -28,5 +40,5 @@ export const usage = `Usage: meridian <command>
   doctor [--json]                           checks stores, settings and counts; exit code 1 when something is wrong
 
 Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR.
-EVENT_LOG_PARTITIONS as the services have it.
+EVENT_LOG_PARTITIONS, REGION, RETENTION_DAYS, CLICKHOUSE_CLUSTER as the services have them.
 Exit codes: 0 done; 1 not, or a check says FAIL; 2 the command line or a setting makes no sense.`;

@@ -61,6 +61,7 @@ export async function startTestIngest(
   }
 
   return {
+    redisUrl,
     port: server.port,
     counts,
     registry: fixtures.registry,

@@ -14,18 +14,23 @@ import { activeRoutes } from './routes/active.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { eventsRoutes } from './routes/events.ts';
 import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { loginRoutes } from './routes/login.ts';
 import { meRoutes } from './routes/me.ts';
 import { metricsRoutes } from './routes/metrics.ts';
+import { openApiRoutes } from './routes/openapi.ts';
 import { pageviewsRoutes } from './routes/pageviews.ts';
 import { segmentRoutes } from './routes/segments.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { publicShareRoutes, shareRoutes } from './routes/shares.ts';
 import { statsRoutes } from './routes/stats.ts';
+import { teamMemberRoutes } from './routes/team-members.ts';
+import { teamRoutes } from './routes/teams.ts';
 import { userRoutes } from './routes/users.ts';
 import { websiteRoutes } from './routes/website.ts';
+import { websiteTransferRoutes } from './routes/website-transfer.ts';
 import { websitesRoutes } from './routes/websites.ts';
 import { createQuestionTurns, defaultQuestionLimits } from './statistics/question-turns.ts';
 
@@ -40,6 +45,8 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   app.use(servePinnedRegion(deps));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
+  // Without a prefix too, where a newcomer looks.
+  for (const prefix of ['/', '/api']) app.route(prefix, openApiRoutes(deps)).route(prefix, docsRoutes());
   app.route('/api', publicRoutes(deps));
   app.route('/api', callerRoutes(deps));
   return app;
@@ -65,6 +72,9 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', auditRoutes(deps))
     .route('/', websitesRoutes(deps))
     .route('/', websiteRoutes(deps))
+    .route('/', websiteTransferRoutes(deps))
+    .route('/', teamMemberRoutes(deps))
+    .route('/', teamRoutes(deps))
     .route('/', segmentRoutes(deps))
     .route('/', shareRoutes(deps))
     .route('/', statisticsRoutes(deps));

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { errorBody } from '@meridian/contract/errors';
 import type { ReadinessCheck } from '@meridian/runtime/health';
-import { answerProcessRoute } from '@meridian/runtime/http/process-routes';
+import { answerProcessRoute, plainHeaders } from '@meridian/runtime/http/process-routes';
 import { createQueryApp } from './create-query-app.ts';
 import type { QueryDeps } from './query-env.ts';
 import { createPeerAnswers } from './regions/answer-peer.ts';
@@ -14,7 +14,8 @@ export function createQueryListener(deps: QueryDeps, more: Record<string, Readin
     // HTTP/1.0 may come without Host.
     hostname: 'localhost',
     // What the app answers never comes here: only an address or a Host header that no URL can be made of.
-    errorHandler: () => Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400 }),
+    errorHandler: () =>
+      Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400, headers: plainHeaders }),
   });
   const answerPeer = createPeerAnswers(deps);
   const { registry, warehouse, redis } = deps;

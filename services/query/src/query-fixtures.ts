@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createPeers } from '@meridian/peers/peers';
 import { createJobs } from '@meridian/queue/jobs';
 import { hashPassword } from '@meridian/registry/credentials';
+import { createRegistry } from '@meridian/registry/registry';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import type { AccountRole } from '@meridian/registry/rows';
 import { createLogger } from '@meridian/runtime/logger';
@@ -51,13 +52,28 @@ export async function createTestApi(stores: TestStores, config: Partial<QueryCon
     return { id: user.id, username: user.username, password, token: String(token) };
   };
 
+  /** Another process of the same API: with a memory and connections of its own, and the settings of `changes`. */
+  const newProcess = async (changes: Partial<QueryConfig> = {}) => {
+    const registry = createRegistry(fixtures.url, { timeoutMs: 30_000 });
+    const own = await connectDeps(stores, registry, { ...config, ...changes }, deps.now);
+    const closeProcess = async () => {
+      await disconnect(own);
+      await registry.close();
+    };
+    return { ...createClient(createQueryApp(own), prefix), deps: own, close: closeProcess };
+  };
+
   const close = async () => {
-    await Promise.all([deps.jobs.close(), deps.warehouse.close()]);
-    deps.redis.disconnect();
+    await disconnect(deps);
     await fixtures.close();
     await stores.redis.drop();
   };
-  return { deps, clock, fixtures, call, ok, newAccount, close };
+  return { deps, clock, fixtures, call, ok, newAccount, newProcess, close };
+}
+
+async function disconnect({ jobs, warehouse, redis }: QueryDeps): Promise<void> {
+  await Promise.all([jobs.close(), warehouse.close()]);
+  redis.disconnect();
 }
 
 async function connectDeps(
@@ -67,7 +83,8 @@ async function connectDeps(
   now: () => Date,
 ): Promise<QueryDeps> {
   const logger = createLogger({ service: 'query', level: 'silent' });
-  const redis = connectRedis(stores.redis.url, { role: 'producer', logger });
+  // One that waits: tests share their machine with each other, so that a late answer is no outage.
+  const redis = connectRedis(stores.redis.url, { role: 'worker', logger });
   await redis.connect();
   const counts = createQueryCounts();
   return {

@@ -25,8 +25,15 @@ export function answerNotFound(response: ServerResponse): void {
   answerPlainly(response, 404, errorBody('not-found', 'Not found'));
 }
 
-/** JSON that nobody may keep. */
+/** Of JSON that nobody may keep, or take for something else. */
+export const plainHeaders = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+/** JSON with `plainHeaders`. */
 export function answerPlainly(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.writeHead(status, plainHeaders);
   response.end(JSON.stringify(body));
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { errorBody } from '@meridian/contract/errors';
+import { plainHeaders } from './process-routes.ts';
 
 export type HttpServer = {
   /** The port that is really listened on. */
@@ -78,7 +79,7 @@ function refuseUnsoundHeads(listener: RequestListener): RequestListener {
     const fault = headFault(request);
     if (fault === null) return listener(request, response);
     refused.add(request.socket);
-    response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
+    response.writeHead(400, { ...plainHeaders, connection: 'close' });
     response.end(JSON.stringify(errorBody('bad-request', fault)));
   };
 }

@@ -66,3 +66,27 @@ test('what x-umami-api-key holds must be a key', () => {
   expect(read(undefined, token)).toBeNull();
   expect(read(undefined, `${key}\n`)).toBeNull();
 });
+
+describe('the token of a share link', () => {
+  const link = 'link.claims.signature';
+  const byLink = { kind: 'share', token: link };
+  const readBoth = (authorization?: string, shareToken?: string, shareContext?: string) =>
+    readCredential({ authorization, apiKey: undefined, shareToken, shareContext }, 'self-hosted');
+
+  test('is read from its own header, on cloud as well, alone and beside what is no credential', () => {
+    for (const bearer of [undefined, '', 'Bearer undefined', 'Bearer wrong', 'Basic eDp5'])
+      for (const context of [undefined, '', '1', 'true']) expect(readBoth(bearer, link, context)).toEqual(byLink);
+    const headers = { authorization: undefined, apiKey: undefined, shareToken: link };
+    expect(readCredential(headers, 'cloud')).toEqual(byLink);
+  });
+
+  test('gives way to an account, unless the page of the link asks', () => {
+    expect([readBoth(`Bearer ${key}`, link), readBoth(`Bearer ${token}`, link, '')]).toEqual([byKey, bySession]);
+    expect([readBoth(`Bearer ${key}`, link, '1'), readBoth(`Bearer ${token}`, link, '1')]).toEqual([byLink, byLink]);
+  });
+
+  test.each([undefined, '', 'undefined', 'my-link', key, 'a.b', `a.b.${'c'.repeat(5000)}`])('%j is none', (text) => {
+    expect(readBoth(undefined, text, '1')).toBeNull();
+    expect(readBoth(`Bearer ${key}`, text, '1')).toEqual(byKey);
+  });
+});

@@ -1,8 +1,20 @@
 import type { TeamRole } from '@meridian/registry/rows';
 import { describe, expect, test } from 'vitest';
-import { isAdministrator, listsTeamWebsites, mayCreateInTeam, mayDo, type WebsiteAction } from './permissions.ts';
+import {
+  type AccountAction,
+  isAdministrator,
+  listsTeamWebsites,
+  may,
+  mayWithTeam,
+  mayWithWebsite,
+  rolesManagedBy,
+  type TeamAction,
+  type WebsiteAction,
+} from './permissions.ts';
 
 const actions: WebsiteAction[] = ['read', 'update', 'delete', 'reset', 'transfer'];
+const teamActions: TeamAction[] = ['read', 'update', 'delete', 'manage members', 'create website', 'list websites'];
+const roles: TeamRole[] = ['team-owner', 'team-manager', 'team-member', 'team-view-only'];
 const me = { userId: 'me', role: 'user' } as const;
 const own = { userId: 'me', createdBy: 'me' };
 const foreign = { userId: 'somebody', createdBy: 'somebody' };
@@ -10,11 +22,11 @@ const teams = { userId: null, createdBy: 'somebody' };
 const teamsMadeByMe = { userId: null, createdBy: 'me' };
 
 const allowed = (
-  caller: Parameters<typeof mayDo>[0],
-  website: Parameters<typeof mayDo>[1],
+  caller: Parameters<typeof mayWithWebsite>[0],
+  website: Parameters<typeof mayWithWebsite>[1],
   teamRole: TeamRole | null = null,
   mode: 'self-hosted' | 'cloud' = 'self-hosted',
-) => actions.filter((action) => mayDo(caller, website, teamRole, action, mode));
+) => actions.filter((action) => mayWithWebsite(caller, website, teamRole, action, mode));
 
 describe('what a caller may do with a website', () => {
   test.each([
@@ -47,16 +59,64 @@ describe('what a caller may do with a website', () => {
   });
 });
 
-test('owner, manager and member create in their team; an administrator in any; a view-only account in none', () => {
-  const roles = ['team-owner', 'team-manager', 'team-member', 'team-view-only', null] as const;
-  const creating = (role: 'user' | 'admin' | 'view-only') =>
-    roles.filter((teamRole) => mayCreateInTeam({ role }, teamRole, 'self-hosted'));
-  expect(creating('user')).toEqual(['team-owner', 'team-manager', 'team-member']);
-  expect(creating('admin')).toEqual(roles);
-  expect(creating('view-only')).toEqual([]);
+describe('what a caller may do with a team', () => {
+  const allowedIn = (
+    role: 'user' | 'admin' | 'view-only',
+    teamRole: TeamRole | null,
+    mode: 'self-hosted' | 'cloud' = 'self-hosted',
+  ) => teamActions.filter((action) => mayWithTeam({ role }, teamRole, action, mode));
+
+  test.each([
+    ['team-owner', teamActions],
+    ['team-manager', ['read', 'update', 'manage members', 'create website', 'list websites']],
+    ['team-member', ['read', 'create website']],
+    ['team-view-only', ['read']],
+    [null, []],
+  ] as const)('%s', (teamRole, expected) => {
+    expect(allowedIn('user', teamRole)).toEqual(expected);
+    expect(allowedIn('admin', teamRole, 'cloud')).toEqual(expected);
+    expect(allowedIn('admin', teamRole)).toEqual(teamActions);
+  });
+
+  test('a view-only account changes nothing, whatever its role in the team', () => {
+    expect(allowedIn('view-only', 'team-owner')).toEqual(['read', 'list websites']);
+    expect(allowedIn('view-only', 'team-member')).toEqual(['read']);
+    expect(allowedIn('view-only', null)).toEqual([]);
+  });
+
+  test('owners and administrators give and take every role, a manager all but that of an owner', () => {
+    const managed = (role: 'user' | 'admin', teamRole: TeamRole | null) =>
+      rolesManagedBy({ role }, teamRole, 'self-hosted');
+    expect(managed('user', 'team-owner')).toEqual(roles);
+    expect(managed('admin', null)).toEqual(roles);
+    expect(managed('user', 'team-manager')).toEqual(['team-manager', 'team-member', 'team-view-only']);
+    for (const teamRole of ['team-member', 'team-view-only', null] as const)
+      expect(managed('user', teamRole)).toEqual([]);
+  });
+
+  test('includeTeams lists the websites of teams that the caller owns or manages', () => {
+    expect(roles.filter(listsTeamWebsites)).toEqual(['team-owner', 'team-manager']);
+  });
 });
 
-test('includeTeams lists the websites of teams that the caller owns or manages', () => {
-  const roles = ['team-owner', 'team-manager', 'team-member', 'team-view-only'] as const;
-  expect(roles.filter(listsTeamWebsites)).toEqual(['team-owner', 'team-manager']);
+test('accounts make websites and teams for themselves; a view-only one makes nothing; administrators act for others', () => {
+  const all: AccountAction[] = [
+    'create website',
+    'create team',
+    'create team for others',
+    'join team',
+    'leave team',
+    'give website to others',
+    'manage users',
+    'list everything',
+  ];
+  const allowedTo = (role: 'user' | 'admin' | 'view-only', mode: 'self-hosted' | 'cloud') =>
+    all.filter((action) => may({ role }, action, mode));
+  const forItself = ['create website', 'create team', 'join team', 'leave team'];
+  expect(allowedTo('admin', 'self-hosted')).toEqual(all);
+  expect(allowedTo('admin', 'cloud')).toEqual(forItself);
+  for (const mode of ['self-hosted', 'cloud'] as const) {
+    expect(allowedTo('user', mode)).toEqual(forItself);
+    expect(allowedTo('view-only', mode)).toEqual([]);
+  }
 });

@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { LoginAnswer, Profile, UserRecord } from '@meridian/contract/accounts';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApi } from '../query-fixtures.ts';
 import { provePassword } from './prove-password.ts';
+import { forgeriesOf, tokenParts } from './token-fixtures.ts';
 
 const trustedProxy = '10.0.0.1';
 let api: Awaited<ReturnType<typeof createTestApi>>;
@@ -192,6 +193,24 @@ describe('credentials', () => {
         expect([answer.status, answer.json.error.code], `${method} ${path}`).toEqual([401, 'unauthorized']);
         expect(answer.headers.get('www-authenticate')).toBe('Bearer');
       }
+  });
+
+  test('a forged session token is 401, and so is that of a deleted user', async () => {
+    const { token, id } = await api.newAccount();
+    const secret = api.deps.config.appSecret;
+    const key = createHmac('sha256', secret).update('session token').digest();
+    const { genuine, forged, signed } = forgeriesOf(token, { key, secret, now: api.deps.now() });
+    expect((await api.call('GET', '/me', { token: genuine })).status).toBe(200);
+    const { header, claims } = tokenParts(token);
+    const unfit: typeof forged = [
+      ['sub of another user', signed(header, { ...claims, sub: randomUUID() })],
+      ['an older password', signed(header, { ...claims, gen: Number(claims.gen) - 1 })],
+      ['a later password', signed(header, { ...claims, gen: Number(claims.gen) + 1 })],
+    ];
+    for (const [name, text] of [...forged, ...unfit])
+      expect([name, (await api.call('GET', '/me', { token: text })).status]).toEqual([name, 401]);
+    await api.ok('DELETE', `/users/${id}`, { token: (await api.newAccount('admin')).token });
+    for (const text of [token, genuine]) expect((await api.call('GET', '/me', { token: text })).status).toBe(401);
   });
 
   test('login and verify do not exist on cloud, where only keys count', async () => {

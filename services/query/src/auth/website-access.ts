@@ -1,7 +1,7 @@
 import type { Website } from '@meridian/registry/rows';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Caller, QueryDeps, Reader } from '../query-env.ts';
-import { mayDo, type WebsiteAction } from './permissions.ts';
+import { mayWithWebsite, type WebsiteAction } from './permissions.ts';
 
 type AccessDeps = Pick<QueryDeps, 'registry' | 'config'>;
 
@@ -20,7 +20,7 @@ export async function findReadableWebsite(deps: AccessDeps, reader: Reader, id: 
  */
 export async function getReadableWebsite(deps: AccessDeps, reader: Reader, id: string): Promise<Website> {
   const website = await findReadableWebsite(deps, reader, id);
-  if (!website) throw notFound();
+  if (!website) throw websiteNotFound();
   return website;
 }
 
@@ -35,12 +35,12 @@ export async function getWebsiteFor(
   action: WebsiteAction,
 ): Promise<Website> {
   const found = await findWebsiteFor(deps, caller, id);
-  if (!found) throw notFound();
+  if (!found) throw websiteNotFound();
   if (!found.may(action)) throw new ApiError('forbidden', 'You may not do this with this website.');
   return found.website;
 }
 
-const notFound = () => new ApiError('not-found', 'Website not found');
+export const websiteNotFound = () => new ApiError('not-found', 'Website not found');
 
 /** Null for a website of another region, too. */
 export async function findWebsiteHere({ registry, config }: AccessDeps, id: string): Promise<Website | null> {
@@ -53,6 +53,6 @@ async function findWebsiteFor(deps: AccessDeps, caller: Caller, id: string) {
   const website = await findWebsiteHere(deps, id);
   if (!website) return null;
   const teamRole = website.teamId ? await registry.findTeamRole(website.teamId, caller.userId) : null;
-  const may = (action: WebsiteAction) => mayDo(caller, website, teamRole, action, config.mode);
+  const may = (action: WebsiteAction) => mayWithWebsite(caller, website, teamRole, action, config.mode);
   return may('read') ? { website, may } : null;
 }

@@ -18,7 +18,7 @@ import { toShareRecord } from '../answers/share-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import type { WebsiteAction } from '../auth/permissions.ts';
 import { createShareTokens } from '../auth/share-token.ts';
-import { findReadableWebsite, findWebsiteHere, getWebsiteFor } from '../auth/website-access.ts';
+import { findReadableWebsite, findWebsiteHere, getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
@@ -57,7 +57,7 @@ export function shareRoutes(deps: QueryDeps): Hono<QueryEnv> {
     const fields = { name, slug: slug ?? randomAlphanumerics(slugLength), parameters };
     const created = await registry.createShare(websiteId, fields, actorOf(c));
     if (!created.ok && created.reason === 'share_id_taken') throw taken();
-    if (!created.ok) throw new ApiError('not-found', 'Website not found');
+    if (!created.ok) throw websiteNotFound();
     return toShareRecord(created.share);
   }
 

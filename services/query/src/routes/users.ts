@@ -1,21 +1,33 @@
 import { CreateUserBody, UpdateUserBody, type UserRecord } from '@meridian/contract/accounts';
+import type { TeamList } from '@meridian/contract/teams';
+import type { WebsiteList } from '@meridian/contract/websites';
 import { hashPassword } from '@meridian/registry/credentials';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
+import { listTeams } from '../answers/team-list.ts';
 import { toUserRecord } from '../answers/user-record.ts';
+import { listWebsitesOfUser } from '../answers/website-list.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { requireAdministrator, requireSession } from '../auth/require.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
-import { forgetWebsite } from '../websites/forget-website.ts';
+import { forgetWebsites } from '../websites/forget-website.ts';
 
 const notFound = () => new ApiError('not-found', 'User not found');
 
-/** /users: accounts, managed by an administrator who logged in. */
+const onlyOwnerOf = (teamIds: string[]) =>
+  `The user is the only owner of ${teamIds.join(', ')}: give the team another owner or delete it first.`;
+
+/** /users: accounts with their websites and teams, managed by an administrator who logged in. */
 export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry, config } = deps;
-  const allowed = [requireSession, requireAdministrator(deps)] as const;
+  const allowed = [requireSession, requireAdministrator(deps, 'manage users')] as const;
+  const knownUserId = async (id: string): Promise<string> => {
+    const user = await registry.findUserById(id);
+    if (!user) throw notFound();
+    return user.id;
+  };
   return new Hono<QueryEnv>()
     .post('/users', ...allowed, async (c) => {
       const { id, username, password, role } = await readJson(c, CreateUserBody);
@@ -47,8 +59,15 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const userId = c.req.param('userId').toLowerCase();
       if (userId === c.get('caller').userId) throw conflict('userId', 'You cannot delete yourself.');
       const deleted = await registry.deleteUser(userId, actorOf(c));
-      if (!deleted) throw notFound();
-      for (const websiteId of deleted.websiteIds) await forgetWebsite(deps, websiteId);
+      if (!deleted.ok && deleted.reason === 'last_owner') throw conflict('userId', onlyOwnerOf(deleted.teamIds));
+      if (!deleted.ok) throw notFound();
+      await forgetWebsites(deps, deleted.websites);
       return c.json({ ok: true });
-    });
+    })
+    .get('/users/:userId/websites', ...allowed, async (c) =>
+      c.json((await listWebsitesOfUser(deps, c, await knownUserId(c.req.param('userId')))) satisfies WebsiteList),
+    )
+    .get('/users/:userId/teams', ...allowed, async (c) =>
+      c.json((await listTeams(deps, c, await knownUserId(c.req.param('userId')))) satisfies TeamList),
+    );
 }

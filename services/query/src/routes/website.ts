@@ -1,16 +1,13 @@
 import { UpdateWebsiteBody, type WebsiteRecord } from '@meridian/contract/websites';
-import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
 import { toSharedWebsite, toWebsiteRecord } from '../answers/website-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
-import { findReadableWebsite, getWebsiteFor } from '../auth/website-access.ts';
+import { findReadableWebsite, getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { announceWebsite } from '../websites/announce-website.ts';
 import { forgetWebsite } from '../websites/forget-website.ts';
-
-const notFound = () => new ApiError('not-found', 'Website not found');
 
 /** /websites/{websiteId}: read, update, delete, reset. */
 export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
@@ -27,19 +24,19 @@ export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const updated = await registry.updateWebsite(id, await readJson(c, UpdateWebsiteBody), actorOf(c));
       if (!updated.ok && updated.reason === 'share_id_taken')
         throw conflict('shareId', 'That share ID is already taken.');
-      if (!updated.ok) throw notFound();
+      if (!updated.ok) throw websiteNotFound();
       return c.json(toWebsiteRecord(updated.website) satisfies WebsiteRecord);
     })
     .delete('/websites/:websiteId', async (c) => {
       const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'delete');
-      if (!(await registry.deleteWebsite(id, actorOf(c)))) throw notFound();
+      if (!(await registry.deleteWebsite(id, actorOf(c)))) throw websiteNotFound();
       await forgetWebsite(deps, id);
       return c.json({ ok: true });
     })
     .post('/websites/:websiteId/reset', async (c) => {
       const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'reset');
       const resetAt = now();
-      if (!(await registry.resetWebsite(id, resetAt, actorOf(c)))) throw notFound();
+      if (!(await registry.resetWebsite(id, resetAt, actorOf(c)))) throw websiteNotFound();
       await announceWebsite(deps, id);
       // From now on answers leave the events out. An order that is lost here is given by the worker's sweep.
       await jobs

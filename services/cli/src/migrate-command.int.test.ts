@@ -39,7 +39,7 @@ function startMigrate(): ChildProcess {
   const proxied = new URL(clickhouse.url);
   proxied.host = `127.0.0.1:${proxy.port}`;
   const env = { PATH: process.env.PATH, DATABASE_URL: postgres.url, CLICKHOUSE_URL: proxied.href };
-  const one = spawn('node', ['--import', 'tsx', 'src/migrate.ts'], {
+  const one = spawn('node', ['bin/meridian.mjs', 'migrate'], {
     cwd: folder,
     env,
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,0 +1,26 @@
+import type { Team, TeamRole } from '@meridian/registry/rows';
+import { ApiError } from '@meridian/runtime/http/api-error';
+import type { Caller, QueryDeps } from '../query-env.ts';
+import { mayWithTeam, type TeamAction } from './permissions.ts';
+
+/** A team, what the caller is in it (null: no member), and what else the caller may do with it. */
+export type TeamAccess = { team: Team; role: TeamRole | null; may(action: TeamAction): boolean };
+
+/**
+ * The team, if the caller may do `action` with it. Permission and fetch are one act, so that no route can forget the first.
+ * @throws ApiError 404, the same for unknown, foreign and deleted teams; 403 when the caller may read it only
+ */
+export async function getTeamFor(
+  { registry, config }: Pick<QueryDeps, 'registry' | 'config'>,
+  caller: Caller,
+  id: string,
+  action: TeamAction,
+): Promise<TeamAccess> {
+  const [team, role] = await Promise.all([registry.findTeam(id), registry.findTeamRole(id, caller.userId)]);
+  const may = (wanted: TeamAction) => mayWithTeam(caller, role, wanted, config.mode);
+  if (!team || !may('read')) throw teamNotFound();
+  if (!may(action)) throw new ApiError('forbidden', 'You may not do this with this team.');
+  return { team, role, may };
+}
+
+export const teamNotFound = () => new ApiError('not-found', 'Team not found');

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { compress } from 'hono/compress';
+import { etag } from 'hono/etag';
+import { setHeader } from '../http/node-answer.ts';
+import type { QueryEnv } from '../query-env.ts';
+import { docsPage, docsScript } from './docs-page.ts';
+
+const javascript = 'text/javascript; charset=utf-8';
+
+/** Nothing but the files of this page, and requests to this instance. Pictures in the library's style sheet are data. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** GET /docs: the document of openapi.json as a page to read and to try. Needs no credential. */
+export function docsRoutes(): Hono<QueryEnv> {
+  const folder = libraryFolder();
+  const send = async (c: Context<QueryEnv>, file: string, type: string) =>
+    c.body(await readFile(join(folder, file)), 200, { 'content-type': type });
+  return new Hono<QueryEnv>()
+    .use('/docs/*', compress(), etag(), pageHeaders)
+    .get('/docs', (c) => c.html(docsPage(new URL(c.req.url).pathname)))
+    .get('/docs/page.js', (c) => c.body(docsScript, 200, { 'content-type': javascript }))
+    .get('/docs/swagger-ui-bundle.js', (c) => send(c, 'swagger-ui-bundle.js', javascript))
+    .get('/docs/swagger-ui.css', (c) => send(c, 'swagger-ui.css', 'text/css; charset=utf-8'));
+}
+
+/** Browsers keep the files and ask whether they are still the same. */
+const pageHeaders: MiddlewareHandler<QueryEnv> = async (c, next) => {
+  setHeader(c, 'cache-control', 'no-cache');
+  setHeader(c, 'content-security-policy', contentSecurityPolicy);
+  setHeader(c, 'referrer-policy', 'no-referrer');
+  await next();
+};
+
+/** The files of the library: beside a bundle (scripts/bundle.mjs), else in its package. */
+function libraryFolder(): string {
+  const bundled = fileURLToPath(new URL('../swagger-ui', import.meta.url));
+  return existsSync(bundled)
+    ? bundled
+    : dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+}
