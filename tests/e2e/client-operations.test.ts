@@ -6,7 +6,7 @@ import { toOpenApiDocument } from '@meridian/contract/operations/openapi-documen
 import { createDocumentCheck } from '@meridian/query/routes/openapi-fixtures';
 import { operations, UmamiClient } from '@umami/api-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Api, always, createWebsite, eventually, logIn, unique } from '../api-client.ts';
+import { type Api, always, createWebsite, eventually, logIn, request, unique } from '../api-client.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
@@ -197,6 +197,21 @@ test('an event, and a batch, that is refused is refused as documented', async ()
   );
   expect(ignored).toMatchObject({ beep: 'boop' });
   expect(checks['self-hosted'].answerFaults('send', 200, ignored)).toEqual([]);
+});
+
+test.each([
+  [413, {}, 'x'.repeat(70_000)],
+  [415, { 'content-type': 'application/x-www-form-urlencoded' }, '/'],
+  [422, { 'idempotency-key': 'once' }, '/another'],
+] as const)('an event that is refused with %i is refused as documented', async (status, headers, url) => {
+  const send = (payload: object, more: object = {}) =>
+    request('POST', `${origins['self-hosted']}/api/send`, {
+      headers: { ...agent, ...more },
+      body: { type: 'event', payload: { website: websiteId, ...payload } },
+    });
+  await send({ url: '/' }, { 'idempotency-key': 'once' });
+  const refused = await send({ url }, headers);
+  expect([refused.status, checks['self-hosted'].answerFaults('send', status, refused.body)]).toEqual([status, []]);
 });
 
 const notOffered = Object.values({
