@@ -6,15 +6,16 @@ export const peerHeader = 'x-meridian-peer';
 /** How far the clocks of two regions may differ; for as long a header that somebody got hold of could be repeated. */
 const clocksApartMaxMs = 15 * 60_000;
 
-/** What a region says of a request that it hands on. */
-export type PeerClaim = {
-  /** The region that hands it on. */
-  from: string;
-  /** The client's address, as `from` saw it; '' = none. */
+/** What a region knows of a request that it hands on. */
+export type HandedOn = {
+  /** The client's address, as the region saw it; '' = none. */
   address: string;
-  /** For how long `from` has had the request: what was spooled is old. By its own clock, so that no two clocks are compared. */
+  /** For how long the region has had the request: what was spooled is old. By its own clock, so that no two clocks are compared. */
   ageMs: number;
 };
+
+/** What a region says of a request that it hands on; `from`: its name. */
+export type PeerClaim = HandedOn & { from: string };
 
 /** The request that a claim is about, and to which region it goes: none of it can be changed under one signature. */
 type About = { to: string; method: string; path: string };

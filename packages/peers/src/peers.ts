@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
-import { createPeerClaims, type PeerClaim, peerHeader } from './peer-claim.ts';
+import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './peer-claim.ts';
 import type { PeerSettings } from './peer-settings.ts';
 
 const connectMaxMs = 2_000;
@@ -23,7 +23,7 @@ export type PeerRequest = {
   path: string;
   headers: Record<string, string | string[] | undefined>;
   body?: Readable | Buffer | string | undefined;
-  claim: Omit<PeerClaim, 'from'>;
+  claim: HandedOn;
   /** Ends it. */
   signal?: AbortSignal | undefined;
   /** How long an answer's first byte is waited for. */

@@ -14,7 +14,7 @@ runProcess({ logger }, async (life) => {
   const regions = regionsAsked(process.argv.slice(2), config.REGIONS);
   if (regions.length > 0) {
     const { startRegions } = await import('./start-regions.ts');
-    return startRegions(regions, { life, logger, config });
+    return startRegions(regions, { life, logger, config, env: process.env });
   }
   await startTracing(process.env, { life, logger, service: 'meridian' });
   // The stores are processes of their own: while they start, this one loads the rest of the code.

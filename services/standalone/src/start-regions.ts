@@ -21,9 +21,9 @@ const notStarted = 'none://';
  */
 export async function startRegions(
   regions: readonly string[],
-  parts: { life: Life; logger: Logger; config: StandaloneConfig },
+  parts: { life: Life; logger: Logger; config: StandaloneConfig; env: NodeJS.ProcessEnv },
 ) {
-  const { life, logger, config } = parts;
+  const { life, logger, config, env } = parts;
   const dataDir = resolve(config.DATA_DIR);
   mkdirSync(dataDir, { recursive: true });
   const registry = await startStores({
@@ -51,8 +51,8 @@ export async function startRegions(
       DATA_DIR: join(dataDir, region),
       ...(config.METRICS_PORT && { METRICS_PORT: String(config.METRICS_PORT + i) }),
     };
-    const child = spawn(process.execPath, ['--import', 'tsx', main], {
-      env: { ...process.env, ...shared, ...own, REGIONS: '' },
+    const child = spawn(process.execPath, [...process.execArgv, main], {
+      env: { ...env, ...shared, ...own, REGIONS: '' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     life.onStop(region, () => end(child));
