@@ -101,6 +101,7 @@ test('a deleted team is gone with its code, its members and its websites, in wha
   );
   expect(await registry.findTeam(team.id)).toBeNull();
   expect(await registry.findTeamByAccessCode(team.accessCode)).toBeNull();
+  expect(await t.sql('SELECT access_code FROM team WHERE id = $1', [team.id])).toEqual([{ access_code: null }]);
   expect(await registry.findTeamRole(team.id, owner.id)).toBeNull();
   expect(await registry.listTeamsOfUser(member.id)).toEqual([]);
   for (const { id } of [here, there]) {

@@ -85,13 +85,14 @@ describe('what a caller may do with a team', () => {
   });
 
   test('owners and administrators give and take every role, a manager all but that of an owner', () => {
-    const managed = (role: 'user' | 'admin', teamRole: TeamRole | null) =>
+    const managed = (role: 'user' | 'admin' | 'view-only', teamRole: TeamRole | null) =>
       rolesManagedBy({ role }, teamRole, 'self-hosted');
     expect(managed('user', 'team-owner')).toEqual(roles);
     expect(managed('admin', null)).toEqual(roles);
     expect(managed('user', 'team-manager')).toEqual(['team-manager', 'team-member', 'team-view-only']);
     for (const teamRole of ['team-member', 'team-view-only', null] as const)
       expect(managed('user', teamRole)).toEqual([]);
+    expect(managed('view-only', 'team-owner')).toEqual([]);
   });
 
   test('includeTeams lists the websites of teams that the caller owns or manages', () => {

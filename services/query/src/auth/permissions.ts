@@ -128,6 +128,7 @@ export function rolesManagedBy(
   teamRole: TeamRole | null,
   mode: Mode,
 ): readonly TeamRole[] {
+  if (!mayWithTeam(caller, teamRole, 'manage members', mode)) return [];
   return managedRoles[relationToTeam(caller, teamRole, mode)];
 }
 

@@ -80,8 +80,8 @@ const fragments = [
 /** A value of that kind which means nothing anywhere. */
 const nothing = 'Zzyzx';
 
-/** The fewest that show whether a value is bound; the others are asked where asking costs little. */
-const [quote = '', , union = ''] = fragments;
+/** One that ends a text of either store, however it is quoted, for where the places are many. */
+const union = "\\') OR '1'='1' UNION ALL SELECT name, 1 FROM system.tables -- \"`";
 
 test('a fragment of SQL in the place of an id is an id that nobody has, on every route', async () => {
   const asked = routes().filter((route) => parametersOf(route).length > 0);
@@ -138,12 +138,9 @@ test('a fragment of SQL in any parameter is a value that nothing has, or 400, on
     };
     for (const name of parameters) {
       const none = saysBeside(await ask(name, nothing), nothing);
-      for (const fragment of [quote, union]) {
-        const about = `${nameOf(route)} ${name}=${fragment}`;
-        const answer = await ask(name, fragment);
-        expectSafe(answer, about);
-        if (answer.status !== 400) expect(saysBeside(answer, fragment), about).toBe(none);
-      }
+      const answer = await ask(name, union);
+      expectSafe(answer, `${nameOf(route)} ${name}`);
+      if (answer.status !== 400) expect(saysBeside(answer, union), `${nameOf(route)} ${name}`).toBe(none);
     }
   }
 }, 300_000);
@@ -197,16 +194,14 @@ test('a fragment of SQL in any field of a body is stored as it is, or as good as
   expect(taking().length).toBeGreaterThan(5);
   for (const route of taking()) {
     const path = await address(route);
-    for (const fragment of [quote, union]) {
-      const [wrong, ...more] = [fragment, nothing].map((value) => withValue(bodyFor(route), value));
-      for (const [i, body] of (wrong ?? []).entries()) {
-        const about = `${nameOf(route)} ${JSON.stringify(body)}`;
-        const answer = await api.call('POST', path, { token, body });
-        expectSafe(answer, about);
-        const none = await api.call('POST', path, { token, body: more[0]?.[i] });
-        // A name is taken the second time, and a fragment has letters that a domain or a share id must not have.
-        if (![200, 400, 429].includes(answer.status)) expect(answer.status, about).toBe(none.status);
-      }
+    const plain = withValue(bodyFor(route), nothing);
+    for (const [i, body] of withValue(bodyFor(route), union).entries()) {
+      const about = `${nameOf(route)} ${JSON.stringify(body)}`;
+      const answer = await api.call('POST', path, { token, body });
+      expectSafe(answer, about);
+      const none = await api.call('POST', path, { token, body: plain[i] });
+      // A name is taken the second time, and a fragment has letters that a domain or a share id must not have.
+      if (![200, 400, 429].includes(answer.status)) expect(answer.status, about).toBe(none.status);
     }
   }
   const named = await api.ok('POST', '/websites', { token, body: { name: union, domain: 'shop.example' } });

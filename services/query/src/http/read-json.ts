@@ -1,10 +1,13 @@
 import { ApiError } from '@meridian/runtime/http/api-error';
+import { hasMoreValues } from '@meridian/runtime/http/json-values';
 import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { QueryEnv } from '../query-env.ts';
 import { invalidFields } from './bad-request.ts';
 
 const bodyMaxBytes = 1_000_000;
+/** Far more than any body of the API needs; a login's is read for anybody. */
+const valuesMax = 20_000;
 const formType = /^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
 
 /**
@@ -18,7 +21,7 @@ export async function readJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   if (formType.test(c.req.header('content-type') ?? ''))
     throw new ApiError('unsupported-media-type', 'The body must be JSON.');
-  const body = parseJson(await readText(c));
+  const body = parseJson(await readBytes(c));
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError('bad-request', 'The body must be a JSON object.');
   const parsed = schema.safeParse(body);
@@ -26,17 +29,21 @@ export async function readJson<Schema extends z.ZodType>(
   return parsed.data;
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: Buffer): unknown {
+  if (hasMoreValues(bytes, valuesMax))
+    throw new ApiError('bad-request', `The JSON must not hold more than ${valuesMax} values.`);
   try {
-    return JSON.parse(text, (_key, value) => (typeof value === 'string' ? value.replaceAll('\0', '') : value));
+    return JSON.parse(new TextDecoder().decode(bytes), (_key, value) =>
+      typeof value === 'string' ? value.replaceAll('\0', '') : value,
+    );
   } catch (cause) {
     // Deep nesting ends here as well: a RangeError.
     throw new ApiError('bad-request', 'The body is not valid JSON.', { cause });
   }
 }
 
-/** The body as text, read no further than the limit. */
-async function readText(c: Context<QueryEnv>): Promise<string> {
+/** The body, read no further than the limit. */
+async function readBytes(c: Context<QueryEnv>): Promise<Buffer> {
   const tooLarge = new ApiError('payload-too-large', 'The body is larger than 1 MB.');
   if (Number(c.req.header('content-length') ?? 0) > bodyMaxBytes) throw tooLarge;
   const reader = c.req.raw.body?.getReader();
@@ -50,5 +57,5 @@ async function readText(c: Context<QueryEnv>): Promise<string> {
     }
     chunks.push(part.value);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
 }

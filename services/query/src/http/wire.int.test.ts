@@ -245,6 +245,13 @@ describe('a credential', () => {
   });
 });
 
+test('a login of brackets, numbers or keys without end is refused before it is parsed', async () => {
+  for (const text of ['['.repeat(900_000), `[${'1,'.repeat(400_000)}1]`, `{${'"a":1,'.repeat(100_000)}"b":1}`]) {
+    const said = await exchange(post('/api/auth/login', `${close}Content-Length: ${text.length}\r\n`, text));
+    expect([statusesOf(said), said.includes('must not hold more than')]).toEqual([[400], true]);
+  }
+});
+
 describe('a body', () => {
   const create = (body: Buffer | string, headers: string) => {
     const bytes = Buffer.from(body);
@@ -265,6 +272,7 @@ describe('a body', () => {
     ['of brackets', '['.repeat(900_000), json, [400]],
     ['of nested objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, json, [400]],
     ['of many keys', `{${'"a":1,'.repeat(100_000)}"b":1}`, json, [400]],
+    ['of half a million numbers', `{"a":[${'1,'.repeat(499_000)}1]}`, json, [400]],
     ['that ends too early', fine.slice(0, -1), json, [400]],
     ['with something behind it', `${fine}{}`, json, [400]],
     ['of numbers that are none', fine.replace('"Body"', '1e999'), json, [400]],
