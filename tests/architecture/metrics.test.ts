@@ -14,7 +14,10 @@ query.request({ method: 'GET', route: '/api/things/:id', status: '200' }, 0.1);
 const counted = [...collectMetrics(createCollectCounts()), ...workerMetrics(createWorkerCounts()), ...query.metrics()];
 const metrics = [...counted, ...regionMetrics({ redis, partitions: 1, failedJobs: { count: async () => 0 } })];
 const names = metrics.map(({ name }) => name).sort();
-const namesIn = (text: string) => [...new Set(text.match(/\bmeridian_[a-z_]+/g))].sort();
+/** The users that ClickHouse has for us are called alike. */
+const users = ['meridian_migrator', 'meridian_writer', 'meridian_reader'];
+const namesIn = (text: string) =>
+  [...new Set(text.match(/\bmeridian_[a-z_]+/g))].filter((name) => !users.includes(name)).sort();
 
 test('no two metrics have one name, also where all services are one process', () => {
   expect(new Set(names).size).toBe(names.length);

@@ -78,11 +78,10 @@ const aShare = 'must be a number from 0 to 1';
 /** `LOG_SAMPLE_RATE`: the share of requests that are logged, 0 to 1. */
 export const logSampleRate = z.coerce.number(aShare).min(0, aShare).max(1, aShare);
 
+export const regionName = z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes');
+
 /** `REGION`: the name of the region that a process serves. */
-export const region = z
-  .string()
-  .regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes')
-  .default('us');
+export const region = regionName.default('us');
 
 /** `EVENT_LOG_PARTITIONS`: the same for every collector and worker of a region. */
 export const eventLogPartitions = wholeNumber(1, 256).default(1);

@@ -19,7 +19,11 @@ export const SendDraft = z.object({
 }) satisfies z.ZodType<TokenSeed>;
 
 /** `tokenSeed`: of the last accepted event. */
-export const BatchDraft = BatchAnswer.omit({ cache: true }).extend({ tokenSeed: SendDraft.nullable() });
+export const BatchDraft = BatchAnswer.omit({ cache: true }).extend({
+  tokenSeed: SendDraft.nullable(),
+  /** Of the last accepted event where another region has it. */
+  cache: z.string().nullable().default(null),
+});
 export type BatchDraft = z.infer<typeof BatchDraft>;
 
 /** `SendAnswer` as JSON text; neither a token nor a UUID has a character that would have to be escaped. */
@@ -42,15 +46,20 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number)
     ignored: 0,
     ignoredDetails: [],
     tokenSeed: null,
+    cache: null,
   };
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'accepted') {
       draft.processed++;
       last = outcome.placement;
+    } else if (outcome.kind === 'handed-on') {
+      draft.processed++;
+      last = null;
+      draft.cache = outcome.cache;
     } else if (outcome.kind === 'dropped') {
       draft.ignored++;
       draft.ignoredDetails.push({ index, reason: outcome.reason });
-    } else {
+    } else if (outcome.kind === 'rejected') {
       draft.errors++;
       const { code, message } = outcome;
       draft.details.push({ index, error: message, response: errorBody(code, message) });
@@ -63,6 +72,7 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number)
 /** `lastVisitId`: of the last stored event, undefined when none was stored. */
 export function toBatchAnswer(tokens: CacheTokens, draft: BatchDraft, lastVisitId: string | undefined): BatchAnswer {
   const { tokenSeed, ...answer } = draft;
-  const hasToken = tokenSeed !== null && lastVisitId !== undefined;
-  return { ...answer, cache: hasToken ? tokens.sign(tokenSeed, lastVisitId) : null };
+  return tokenSeed !== null && lastVisitId !== undefined
+    ? { ...answer, cache: tokens.sign(tokenSeed, lastVisitId) }
+    : answer;
 }

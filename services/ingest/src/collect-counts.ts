@@ -21,6 +21,8 @@ export const statusClasses = ['2xx', '4xx', '5xx'] as const;
 export type CollectCounts = {
   /** Events that are in the log. */
   accepted: number;
+  /** Events that another region has taken. */
+  handedOn: number;
   ignored: Record<DropReason, number>;
   rejected: Record<ErrorCode, number>;
   /** Requests whose answer is an error. */
@@ -38,6 +40,7 @@ export function createCollectCounts(): CollectCounts {
   const buckets = () => createBuckets(durationBounds);
   return {
     accepted: 0,
+    handedOn: 0,
     ignored: each(dropReasons, () => 0),
     rejected: each(errorCodes, () => 0),
     refused: each(errorCodes, () => 0),
@@ -52,11 +55,13 @@ export function createCollectCounts(): CollectCounts {
 export function countDecision(counts: CollectCounts, outcome: CollectOutcome): void {
   if (outcome.kind === 'dropped') counts.ignored[outcome.reason]++;
   else if (outcome.kind === 'rejected') counts.rejected[outcome.code]++;
+  else if (outcome.kind === 'handed-on') counts.handedOn++;
 }
 
 export function collectMetrics(counts: CollectCounts): Metric[] {
   return [
     counter('meridian_events_accepted_total', 'Events that are in the event log.', () => counts.accepted),
+    counter('meridian_events_handed_on_total', 'Events that another region has taken.', () => counts.handedOn),
     counters('meridian_events_ignored_total', 'Events left out on purpose.', 'reason', counts.ignored),
     counters('meridian_events_rejected_total', 'Events refused one by one.', 'code', counts.rejected),
     counters('meridian_collect_requests_refused_total', 'Requests answered with an error.', 'code', counts.refused),

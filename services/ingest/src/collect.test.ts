@@ -22,6 +22,7 @@ const regions = new Map([
 ]);
 const deps: CollectDeps = {
   region: 'us',
+  isPeer: () => false,
   websites: {
     find: (id) => {
       const region = regions.get(id);
@@ -38,7 +39,14 @@ const deps: CollectDeps = {
   allowOverrides: true,
 };
 
-const sender: Sender = { userAgent: chrome, address: '203.0.113.7', place: null, token: null, nowMs: now };
+const sender: Sender = {
+  userAgent: chrome,
+  address: '203.0.113.7',
+  place: null,
+  token: null,
+  isPeer: false,
+  nowMs: now,
+};
 
 type Options = { sender?: Partial<Sender>; deps?: Partial<CollectDeps>; type?: string };
 

@@ -17,6 +17,8 @@ export type Sender = {
   /** Told by a content network in front of us. */
   place: Readonly<Place> | null;
   token: CacheToken | null;
+  /** Whether another region has handed the request on: it goes no further. */
+  isPeer: boolean;
   /** The collector's clock when the request came, Unix ms. */
   nowMs: number;
 };
@@ -27,9 +29,17 @@ export type DropReason = (typeof dropReasons)[number];
 /** `properties`: the faulty field, where it is one. */
 export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; properties?: FieldErrors };
 
+/** Its website is stored in another region, which has not been asked yet. */
+export type Foreign = { kind: 'foreign'; region: string };
+
+/** Another region has it. `cache`: the token of the last event that it took with this one. */
+export type HandedOn = { kind: 'handed-on'; cache: string | null };
+
 export type CollectOutcome =
   | { kind: 'accepted'; placement: Placement }
   | Rejection
+  | Foreign
+  | HandedOn
   | { kind: 'dropped'; reason: DropReason };
 
 /** `hasEscapes`: of the JSON of which the element is a part, see `parseEvent`. */
@@ -42,6 +52,8 @@ export type Collect = (
 export type CollectDeps = {
   /** The region that this collector serves. */
   region: string;
+  /** Whether it is another region of the installation, to which events can be handed on. */
+  isPeer: (region: string) => boolean;
   websites: WebsiteDirectory;
   sessions: SessionIds;
   profileOf: (userAgent: string) => Readonly<ClientProfile>;
@@ -85,8 +97,8 @@ const dropped = {
 } as const satisfies Record<DropReason, CollectOutcome>;
 
 const unknownWebsite = faultyField({ field: 'payload.website', fault: 'is not a known website' });
-/** The registry cannot be asked, or the website's events live in another region. */
-const unavailable: Rejection = {
+/** The registry or the website's region cannot be asked. */
+export const unavailable: Rejection = {
   kind: 'rejected',
   code: 'service-unavailable',
   message: 'The event cannot be taken at the moment.',
@@ -121,7 +133,8 @@ function decide(
   profile: Readonly<ClientProfile>,
 ): CollectOutcome {
   if (!website) return unknownWebsite;
-  return website.region === deps.region ? accept(deps, event, sender, client, profile) : unavailable;
+  if (website.region === deps.region) return accept(deps, event, sender, client, profile);
+  return deps.isPeer(website.region) && !sender.isPeer ? { kind: 'foreign', region: website.region } : unavailable;
 }
 
 function accept(

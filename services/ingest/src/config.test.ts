@@ -9,6 +9,7 @@ test('only the secret must be given', () => {
     ...secret,
     APP_SECRET_PREVIOUS: [],
     REGION: 'us',
+    PEERS: new Map(),
     TRUSTED_PROXIES: [],
     BOT_FILTER: 'crawlers',
     IGNORE_IP: [],

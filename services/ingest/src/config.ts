@@ -1,3 +1,4 @@
+import { PeerSettings } from '@meridian/peers/peer-settings';
 import {
   appSecret,
   eventLogPartitions,
@@ -20,6 +21,7 @@ export const CollectSettings = z.object({
   APP_SECRET: appSecret,
   APP_SECRET_PREVIOUS: previousAppSecrets,
   REGION: region,
+  ...PeerSettings.shape,
   ...ProxySettings.shape,
   BOT_FILTER: z.enum(botFilters).default('crawlers'),
   /** Visitors whose events are dropped. */

@@ -11,13 +11,13 @@ import { createSendRoute, type RouteDeps } from './routes/send.ts';
 /** Answers requests of collection. False: the request's path is not one of collection, and nothing was done. */
 export type IngestHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** `logSampleRate`: the share of requests that are logged, 0 to 1. */
-export type IngestHandlerDeps = RouteDeps & { region: string; logger: Logger; logSampleRate: number };
+/** `regions`: names of all there are. `logSampleRate`: the share of requests that are logged, 0 to 1. */
+export type IngestHandlerDeps = RouteDeps & { regions: readonly string[]; logger: Logger; logSampleRate: number };
 
 /** `send` and `batch` under /api, /v1 and /v1/<region>, on node:http directly: every microsecond here is paid per event. */
 export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
   const { counts, logger, logSampleRate: sampleRate } = deps;
-  const routeOf = createCollectPaths(deps.region);
+  const routeOf = createCollectPaths(deps.regions);
   const requestId = createRequestIds();
   const watchOf = (route: CountedRoute) => createRouteWatch({ route, counts, logger, sampleRate });
   const watches = { send: watchOf('send'), batch: watchOf('batch'), preflight: watchOf('preflight') };

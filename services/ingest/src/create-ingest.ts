@@ -1,3 +1,5 @@
+import { peerHeader } from '@meridian/peers/peer-claim';
+import type { Peers } from '@meridian/peers/peers';
 import { createEventLog } from '@meridian/queue/event-log';
 import { watchLogLevel } from '@meridian/queue/log-level';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
@@ -15,6 +17,7 @@ import type { CollectSettings } from './config.ts';
 import { createIngestHandler, type IngestHandler } from './create-ingest-handler.ts';
 import { createBodyReader } from './http/read-body.ts';
 import { createOutageLog } from './outage-log.ts';
+import { createHandOnEvents } from './regions/hand-on-events.ts';
 import { createSenders } from './sender.ts';
 import { createSessionIds } from './session-ids.ts';
 import { createWebsiteDirectory } from './website-directory.ts';
@@ -25,6 +28,8 @@ export type IngestDeps = {
   /** A `worker` connection for news of websites alone: a connection that listens can do nothing else. */
   subscriber: Redis;
   registry: Pick<Registry, 'findWebsiteRoute'>;
+  /** The other regions. */
+  peers: Peers;
   config: Readonly<CollectSettings>;
   /** What is counted is counted here. */
   counts: CollectCounts;
@@ -35,7 +40,7 @@ export type IngestDeps = {
 
 /** Collection of one region, ready to answer: reads the geo file and begins to listen to news of websites. */
 export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
-  const { redis, subscriber, registry, config, counts, logger, now = Date.now } = deps;
+  const { redis, subscriber, registry, peers, config, counts, logger, now = Date.now } = deps;
   const websites = createWebsiteDirectory({
     findWebsiteRoute: registry.findWebsiteRoute,
     reportOutage: createOutageLog(logger, 'websites were not looked up'),
@@ -59,7 +64,8 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   const { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: previousSecrets } = config;
   const tokens = createCacheTokens(appSecret, previousSecrets);
   return createIngestHandler({
-    region: config.REGION,
+    regions: [config.REGION, ...peers.regions],
+    handOn: createHandOnEvents(peers),
     counts,
     logger,
     logSampleRate: config.LOG_SAMPLE_RATE,
@@ -72,11 +78,14 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
         trustedProxies: config.TRUSTED_PROXIES,
         clientIpHeader: config.CLIENT_IP_HEADER,
       }),
+      claimOf: ({ method = '', url = '', headers }) =>
+        peers.claimOf({ method, path: url, header: headers[peerHeader] }),
       tokens,
       now,
     }),
     collect: createCollect({
       region: config.REGION,
+      isPeer: peers.has,
       websites,
       // By the oldest secret, so that a new one makes no new visitors.
       sessions: createSessionIds(previousSecrets.at(-1) ?? appSecret),

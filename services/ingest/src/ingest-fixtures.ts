@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
+import { createPeers } from '@meridian/peers/peers';
 import { toLogBatch } from '@meridian/queue/log-batch';
 import { eventsOf } from '@meridian/queue/test-events';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
@@ -38,7 +39,15 @@ export async function startTestIngest(
   const config = CollectSettings.parse({ APP_SECRET: 'a secret of at least thirty-two bytes', ...settings });
   const registry = { findWebsiteRoute: options.findWebsiteRoute ?? fixtures.registry.findWebsiteRoute };
   const counts = createCollectCounts();
-  const handle = await createIngest({ redis, subscriber, registry, config, counts, logger });
+  const handle = await createIngest({
+    redis,
+    subscriber,
+    registry,
+    peers: createPeers('us', config),
+    config,
+    counts,
+    logger,
+  });
   const server = await listen(createProcessRoutes(handle, { redis: () => redis.ping() }), {
     port: 0,
     host: '127.0.0.1',

@@ -1,3 +1,4 @@
+import { createPeers } from '@meridian/peers/peers';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { untilFirstSuccess } from '@meridian/runtime/health';
@@ -30,17 +31,18 @@ runProcess({ logger }, async (life) => {
   const redis = connectRedis(config.REDIS_URL, { role: 'producer', logger });
   const subscriber = connectRedis(config.REDIS_URL, { role: 'worker', logger });
   const registry = createRegistry(config.DATABASE_URL, { poolMax: registryPoolMax, timeoutMs: registryTimeoutMs });
+  const peers = createPeers(config.REGION, config);
   life.onStop('stores', async () => {
     redis.disconnect();
     subscriber.disconnect();
-    await registry.close();
+    await Promise.all([registry.close(), peers.close()]);
   });
   // A store that is away now is connected to later; until then /readyz names it.
   redis.connect().catch(() => {});
 
   const counts = createCollectCounts();
   await serveMetricsOf({ life, logger, config }, collectMetrics(counts));
-  const handle = await createIngest({ redis, subscriber, registry, config, counts, logger });
+  const handle = await createIngest({ redis, subscriber, registry, peers, config, counts, logger });
   const { check: stopping, drain } = createDrain(config.STOP_DELAY_MS);
   // A collector that has reached Postgres collects without it for the websites that it knows: it must not be taken out of service then.
   const postgres = untilFirstSuccess(registry.ping);

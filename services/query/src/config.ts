@@ -1,3 +1,4 @@
+import { PeerSettings } from '@meridian/peers/peer-settings';
 import {
   appSecret,
   host,
@@ -43,6 +44,7 @@ export const QueryEnvironment = z.object({
   APP_SECRET: appSecret,
   APP_SECRET_PREVIOUS: previousAppSecrets,
   REGION: region,
+  ...PeerSettings.shape,
   ...ProxySettings.shape,
   /** `cloud` knows API keys only: no logins, no user management, nothing under /api. */
   MODE: z.enum(['self-hosted', 'cloud']).default('self-hosted'),

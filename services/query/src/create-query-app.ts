@@ -9,6 +9,7 @@ import { requestTrace } from './http/request-trace.ts';
 import { routedPath } from './http/routed-path.ts';
 import { unknownRoute } from './http/unknown-route.ts';
 import type { QueryDeps, QueryEnv } from './query-env.ts';
+import { serveHomeRegion, servePinnedRegion } from './regions/serving-region.ts';
 import { activeRoutes } from './routes/active.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
@@ -41,6 +42,7 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.config) });
   const { region, logSampleRate } = deps.config;
   app.use(requestTrace(), requestLog({ ...deps, logSampleRate }), requestId(), answerHeaders(region));
+  app.use(servePinnedRegion(deps));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
   // Without a prefix too, where a newcomer looks.
@@ -61,7 +63,7 @@ function publicRoutes(deps: QueryDeps): Hono<QueryEnv> {
 /** Routes behind authentication and the rate limit. */
 function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>()
-    .use(authenticate(deps), rateLimit(deps))
+    .use(authenticate(deps), serveHomeRegion(deps), rateLimit(deps))
     .route('/', sessionRoutes(deps))
     .route('/', meRoutes(deps))
     .route('/', apiKeyRoutes(deps))

@@ -5,6 +5,7 @@ import type { ReadinessCheck } from '@meridian/runtime/health';
 import { answerProcessRoute, plainHeaders } from '@meridian/runtime/http/process-routes';
 import { createQueryApp } from './create-query-app.ts';
 import type { QueryDeps } from './query-env.ts';
+import { createPeerAnswers } from './regions/answer-peer.ts';
 
 /** The query API for a node:http server, and what says whether it is alive and ready; `more` checks of that. */
 export function createQueryListener(deps: QueryDeps, more: Record<string, ReadinessCheck> = {}): RequestListener {
@@ -16,9 +17,11 @@ export function createQueryListener(deps: QueryDeps, more: Record<string, Readin
     errorHandler: () =>
       Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400, headers: plainHeaders }),
   });
+  const answerPeer = createPeerAnswers(deps);
   const { registry, warehouse, redis } = deps;
   const checks = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping(), ...more };
   return (request, response) => {
-    if (!answerProcessRoute(request, response, checks)) void answer(request, response);
+    if (answerProcessRoute(request, response, checks) || answerPeer(request, response)) return;
+    void answer(request, response);
   };
 }

@@ -1,3 +1,4 @@
+import { createPeers } from '@meridian/peers/peers';
 import { createJobs } from '@meridian/queue/jobs';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
@@ -34,9 +35,10 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   const counts = createQueryCounts();
   const warehouse = createWarehouse(env.CLICKHOUSE_URL, { onQuery: createOnQuery(counts) });
   const jobs = createJobs(env.REDIS_URL);
+  const peers = createPeers(env.REGION, env);
   life.onStop('stores', async () => {
     redis.disconnect();
-    await Promise.all([registry.close(), warehouse.close(), jobs.close()]);
+    await Promise.all([registry.close(), warehouse.close(), jobs.close(), peers.close()]);
   });
   // A store that is away now is connected to later; until then /readyz names it.
   redis.connect().catch(() => {});
@@ -60,7 +62,7 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   const config = { region, mode, ...secrets, trustedProxies, clientIpHeader, logSampleRate, questionLimits };
   const now = () => new Date();
   const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
-  const deps = { registry, warehouse, redis, jobs, config, logger, counts, now };
+  const deps = { registry, warehouse, redis, jobs, peers, config, logger, counts, now };
   const listener = createQueryListener(deps, { stopping });
   const server = await listenOrSay('PORT', listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
   life.onStop('http', async () => {

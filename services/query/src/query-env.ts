@@ -1,4 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
+import type { PeerClaim } from '@meridian/peers/peer-claim';
+import type { Peers } from '@meridian/peers/peers';
 import type { Jobs } from '@meridian/queue/jobs';
 import type { Registry } from '@meridian/registry/registry';
 import type { AccountRole, Share } from '@meridian/registry/rows';
@@ -35,6 +37,8 @@ export type QueryDeps = {
   /** A `producer` connection: fails fast. */
   redis: Redis;
   jobs: Jobs;
+  /** The other regions. */
+  peers: Peers;
   config: QueryConfig;
   logger: Logger;
   /** What is counted is counted here. */
@@ -65,6 +69,8 @@ export type QueryEnv = {
   Bindings: Partial<HttpBindings>;
   Variables: {
     requestId: string;
+    /** What the region says that has handed the request on; null where a client sent it. */
+    peer: PeerClaim | null;
     /** Set for every route behind `authenticate` but those that a share link may ask (auth/share-token-routes.ts), which take `reader`. */
     caller: Caller;
     /** Set for every route behind `authenticate`. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createPeers } from '@meridian/peers/peers';
 import { createJobs } from '@meridian/queue/jobs';
 import { hashPassword } from '@meridian/registry/credentials';
 import { createRegistry } from '@meridian/registry/registry';
@@ -91,6 +92,7 @@ async function connectDeps(
     warehouse: createWarehouse(stores.clickhouseUrl, { onQuery: counts.question }),
     redis,
     jobs: createJobs(stores.redis.url),
+    peers: createPeers('us', { PEERS: new Map() }),
     config: { ...testConfig, ...config },
     logger,
     counts,

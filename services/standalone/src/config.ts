@@ -1,8 +1,14 @@
 import { CollectSettings } from '@meridian/ingest/config';
 import { QueryEnvironment, QuestionSettings } from '@meridian/query/config';
-import { appSecret, logLevel, port, retentionDays } from '@meridian/runtime/config';
+import { appSecret, logLevel, port, regionName, retentionDays } from '@meridian/runtime/config';
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
+
+/** Names of regions, separated by commas. */
+export const Regions = z
+  .string()
+  .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
+  .pipe(z.array(regionName));
 
 /** The environment of `npm start`: everything has a default. An address of a store replaces the embedded one. */
 export const StandaloneConfig = CollectSettings.extend(
@@ -13,6 +19,8 @@ export const StandaloneConfig = CollectSettings.extend(
   .extend(WorkerSettings.shape)
   .extend({
     PORT: port.default(3000),
+    /** More than none: so many regions on this machine, on ports that count up from `PORT`. */
+    REGIONS: Regions.default([]),
     /** Where the embedded stores and the kept secret live. */
     DATA_DIR: z.string().default('.meridian'),
     /** Generated and kept in DATA_DIR when not given. */

@@ -1,15 +1,21 @@
+import { parseArgs } from 'node:util';
 import { type Stores, startStores } from '@meridian/embedded/stores';
 import { loadConfig } from '@meridian/runtime/config';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
 import { startTracing } from '@meridian/runtime/tracing';
-import { StandaloneConfig } from './config.ts';
+import { Regions, StandaloneConfig } from './config.ts';
 
 const logger = createLogger({ service: 'standalone', level: 'warn' });
 
 runProcess({ logger }, async (life) => {
   const config = loadConfig(StandaloneConfig, process.env);
   logger.level = config.LOG_LEVEL;
+  const regions = regionsAsked(process.argv.slice(2), config.REGIONS);
+  if (regions.length > 0) {
+    const { startRegions } = await import('./start-regions.ts');
+    return startRegions(regions, { life, logger, config, env: process.env });
+  }
   await startTracing(process.env, { life, logger, service: 'meridian' });
   // The stores are processes of their own: while they start, this one loads the rest of the code.
   const starting = startEmbeddedStores(config);
@@ -23,6 +29,12 @@ runProcess({ logger }, async (life) => {
   const [stores, { serve }] = await Promise.all([starting, import('./serve.ts')]);
   await serve({ life, logger, config, stores });
 });
+
+/** `--regions us,eu`, or the setting of that name. */
+function regionsAsked(args: string[], setting: readonly string[]): readonly string[] {
+  const { values } = parseArgs({ args, options: { regions: { type: 'string' } } });
+  return values.regions === undefined ? setting : Regions.parse(values.regions);
+}
 
 async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {
   try {

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { type CollectCounts, collectMetrics, createCollectCounts } from '@meridian/ingest/collect-counts';
 import { createIngest } from '@meridian/ingest/create-ingest';
+import { createPeers } from '@meridian/peers/peers';
 import { questionLimitsOf } from '@meridian/query/config';
 import { createQueryListener } from '@meridian/query/create-query-listener';
 import { createQueryCounts, type QueryCounts } from '@meridian/query/query-counts';
@@ -50,16 +51,25 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
   };
   const jobs = createJobs(redisUrl);
   const failedJobs = createFailedJobs(redisUrl);
+  const peers = createPeers(settings.REGION, settings);
   life.onStop('redis', async () => {
     for (const redis of connections) redis.disconnect();
-    await Promise.all([jobs.close(), failedJobs.close()]);
+    await Promise.all([jobs.close(), failedJobs.close(), peers.close()]);
   });
 
   const eventLog = connect('producer');
   await orStartError('Redis (REDIS_URL) cannot be used', () => eventLog.connect());
   const news = connect('worker');
   const collect = await orStartError('Collection cannot start', () =>
-    createIngest({ redis: eventLog, subscriber: news, registry, config: settings, counts: counts.collect, logger }),
+    createIngest({
+      redis: eventLog,
+      subscriber: news,
+      registry,
+      peers,
+      config: settings,
+      counts: counts.collect,
+      logger,
+    }),
   );
 
   const worker = createWorker({
@@ -92,6 +102,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
     warehouse,
     redis: limits,
     jobs,
+    peers,
     config: {
       region: settings.REGION,
       mode: settings.MODE,

@@ -12,6 +12,9 @@ const networks = [
   ['cloudfront-viewer-country', 'cloudfront-viewer-country-region', 'cloudfront-viewer-city'],
 ] as const;
 
+/** What nobody but a content network in front of us may say. */
+export const cdnHeaders: readonly string[] = networks.flat();
+
 const countryCode = /^[A-Z]{2}$/;
 /** Cloudflare's "unknown"; its code for Tor, T1, is no country code anyway. */
 const unknownCountry = 'XX';

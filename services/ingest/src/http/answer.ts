@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, errorBody, type FieldErrors, problemBody, wantsProblem } from '@meridian/contract/errors';
+import type { ForeignAnswer } from '../regions/hand-on-events.ts';
 import type { RouteWatch } from '../route-watch.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 
@@ -22,6 +23,13 @@ const retryAfterSeconds = '5';
 /** @param body JSON text in ASCII */
 export function answerJson(exchange: Exchange, body: string): void {
   answer(exchange, 200, ['content-type', 'application/json'], body);
+}
+
+/** What another region has answered, byte for byte. */
+export function answerForeign(exchange: Exchange, { status, contentType, body }: ForeignAnswer): void {
+  const headers = ['content-type', contentType];
+  if (status === 503) headers.push('retry-after', retryAfterSeconds);
+  answer(exchange, status, headers, body.toString('latin1'));
 }
 
 /** An error body (docs/semantics.md "Errors"), as RFC 9457 when the client asks for it. */

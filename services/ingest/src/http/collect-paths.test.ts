@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCollectPaths } from './collect-paths.ts';
 
-const routeOf = createCollectPaths('us');
+const routeOf = createCollectPaths(['us']);
 
 test.each([
   ['/api/send', 'send'],

@@ -1,12 +1,12 @@
 export type CollectRoute = 'send' | 'batch';
 
 /**
- * Finds the route of a request target: `send` and `batch` under /api, /v1 and /v1/<region>, with or without a trailing slash
+ * Finds the route of a request target: `send` and `batch` under /api, /v1 and /v1/<region> of any region, with or without a trailing slash
  * and a query. Exact otherwise: nothing is decoded, so an odd spelling is not ours.
  */
-export function createCollectPaths(region: string): (target: string) => CollectRoute | null {
+export function createCollectPaths(regions: readonly string[]): (target: string) => CollectRoute | null {
   const routes = new Map<string, CollectRoute>();
-  for (const prefix of ['/api', '/v1', `/v1/${region}`]) {
+  for (const prefix of ['/api', '/v1', ...regions.map((region) => `/v1/${region}`)]) {
     for (const route of ['send', 'batch'] as const) {
       routes.set(`${prefix}/${route}`, route);
       routes.set(`${prefix}/${route}/`, route);

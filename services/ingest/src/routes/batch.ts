@@ -5,15 +5,16 @@ import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
 import type { CollectOutcome } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
-import { answerError, answerJson, type Exchange } from '../http/answer.ts';
+import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
 import { toIdempotency } from '../idempotency.ts';
+import { settleForeign } from '../regions/settle-foreign.ts';
 import { appendEvents } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 import type { RouteDeps } from './send.ts';
 
 /** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
-  const { readBody, collect, senderOf, tokens, counts } = deps;
+  const { readBody, collect, senderOf, tokens, counts, handOn, reportOutage } = deps;
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes));
     if (!json) return;
@@ -24,6 +25,15 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
 
     const sender = senderOf(exchange.request);
     const outcomes = await settled(elements.map((element) => collect(element, sender, json.hasEscapes)));
+    if (outcomes.some(({ kind }) => kind === 'foreign')) {
+      const { request, requestId } = exchange;
+      const isRepeatable = json.idempotencyKey !== undefined;
+      const handed = { request, requestId, sender };
+      const refusal = await settleForeign(outcomes, elements, { handOn, handed, isRepeatable, reportOutage });
+      if (refusal === 'unavailable')
+        return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
+      if (refusal) return answerForeign(exchange, refusal);
+    }
     const draft = toBatchDraft(outcomes, sender.nowMs);
     const placements: Placement[] = [];
     for (const outcome of outcomes) {

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { sendBodyMaxBytes } from '@meridian/contract/collect';
+import { PeerError } from '@meridian/peers/peers';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import type { Collect, Sender } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
-import { answerError, answerJson, type Exchange } from '../http/answer.ts';
+import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
 import { toIdempotency } from '../idempotency.ts';
+import type { HandOnEvents } from '../regions/hand-on-events.ts';
 import { type AppendDeps, appendEvents } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 
@@ -17,6 +19,7 @@ export type RouteDeps = AppendDeps & {
   collect: Collect;
   senderOf: (request: IncomingMessage) => Sender;
   tokens: CacheTokens;
+  handOn: HandOnEvents;
 };
 
 /** POST /send: one event. */
@@ -28,9 +31,12 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const sender = senderOf(exchange.request);
     const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
+    if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome.region, json.body, sender);
     countDecision(counts, outcome);
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
+
+    if (outcome.kind !== 'accepted') return;
 
     const { placement } = outcome;
     const tokenSeed = toTokenSeed(placement.event, sender.nowMs);
@@ -50,4 +56,24 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const draft = appended.replayOf === undefined ? tokenSeed : SendDraft.parse(JSON.parse(appended.replayOf));
     answerJson(exchange, toSendAnswer(tokens, draft, readUuid(appended.visitIds, 0)));
   };
+}
+
+async function sendForeign(
+  deps: RouteDeps,
+  exchange: Exchange,
+  region: string,
+  body: Buffer,
+  sender: Sender,
+): Promise<void> {
+  const { handOn, counts, reportOutage } = deps;
+  const { request, requestId } = exchange;
+  try {
+    const answer = await handOn.send(region, body, { request, requestId, sender });
+    if (answer.status === 200) counts.handedOn++;
+    answerForeign(exchange, answer);
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    reportOutage(error);
+    answerError(exchange, 'service-unavailable', 'The event cannot be taken at the moment.');
+  }
 }

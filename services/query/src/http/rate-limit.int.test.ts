@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
+import { createPeers } from '@meridian/peers/peers';
 import { createLogger } from '@meridian/runtime/logger';
 import { connectRedis } from '@meridian/runtime/redis';
 import { Hono } from 'hono';
@@ -26,6 +27,8 @@ afterAll(async () => {
 });
 
 /** One process of the API; a request says in `key` by which API key it comes, or by a session without. */
+const peers = createPeers('us', { PEERS: new Map() });
+
 function createProcess(connection: Redis, counts = createQueryCounts()) {
   const app = new Hono<QueryEnv>();
   app.onError(answerError());
@@ -45,7 +48,7 @@ function createProcess(connection: Redis, counts = createQueryCounts()) {
       });
       await next();
     })
-    .get('/', rateLimit({ redis: connection, logger, counts }), (c) => c.json({ ok: true }));
+    .get('/', rateLimit({ peers, redis: connection, logger, counts }), (c) => c.json({ ok: true }));
 }
 const ask = async (keyId: string, process = createProcess(redis)) => {
   const { status, headers } = await process.request(`/?key=${keyId}`);

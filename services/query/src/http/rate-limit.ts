@@ -1,6 +1,8 @@
+import { PeerError } from '@meridian/peers/peers';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { MiddlewareHandler } from 'hono';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
 import { setHeader } from './node-answer.ts';
 
@@ -17,14 +19,26 @@ if used >= tonumber(ARGV[1]) then return { 0, 0, redis.call('PTTL', KEYS[1]) } e
 if used == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
 return { 1, ARGV[1] - used - 1, redis.call('PTTL', KEYS[1]) }`;
 
-/** 50 requests per API key in 15 s, whatever process, address or prefix they come by (docs/semantics.md "Rate limit"). */
-export function rateLimit(deps: Pick<QueryDeps, 'redis' | 'logger' | 'counts'>): MiddlewareHandler<QueryEnv> {
-  const { redis, logger, counts } = deps;
+/** How long the key's home region is waited for. */
+const homeAnswerMaxMs = 3_000;
+
+/** A key's window: whether the request still fits, how many more do, and when it ends. */
+const RateWindow = z.object({ allowed: z.boolean(), remaining: z.number(), resetMs: z.number() });
+export type RateWindow = z.infer<typeof RateWindow>;
+
+type RateLimitDeps = Pick<QueryDeps, 'redis' | 'peers' | 'logger' | 'counts'>;
+
+/**
+ * 50 requests per API key in 15 s, whatever process, address, prefix or region they come by (docs/semantics.md "Rate limit"): they are counted in
+ * the key's home region. While that cannot be reached they are counted here.
+ */
+export function rateLimit(deps: RateLimitDeps): MiddlewareHandler<QueryEnv> {
+  const { logger, counts } = deps;
   return async (c, next) => {
     const caller: Caller | undefined = c.get('caller');
     if (caller?.credential.kind !== 'api-key') return next();
     const { credential } = caller;
-    const window = await take(redis, credential.keyId).catch((error: unknown) => {
+    const window = await take(deps, caller.homeRegion, credential.keyId).catch((error: unknown) => {
       // Served all the same: an outage of the counter must not be one of the API.
       counts.rateLimitSkipped++;
       logger.warn({ err: error, keyId: credential.keyId }, 'rate limit not counted');
@@ -43,7 +57,35 @@ export function rateLimit(deps: Pick<QueryDeps, 'redis' | 'logger' | 'counts'>):
   };
 }
 
-async function take(redis: Redis, keyId: string) {
+async function take(deps: RateLimitDeps, homeRegion: string, keyId: string): Promise<RateWindow> {
+  const { peers, redis, logger, counts } = deps;
+  if (!peers.has(homeRegion)) return takeFromWindow(redis, keyId);
+  try {
+    return await takeAtHome(peers, homeRegion, keyId);
+  } catch (err) {
+    counts.rateLimitSkipped++;
+    logger.warn({ err, keyId, homeRegion }, 'rate limit not counted in the home region');
+    return takeFromWindow(redis, keyId);
+  }
+}
+
+async function takeAtHome(peers: QueryDeps['peers'], homeRegion: string, keyId: string): Promise<RateWindow> {
+  const path = `/peer/rate-limit/${keyId}`;
+  const claim = { address: '', ageMs: 0 };
+  const answer = await peers.ask(homeRegion, {
+    method: 'POST',
+    path,
+    headers: {},
+    claim,
+    answerMaxMs: homeAnswerMaxMs,
+  });
+  const text = (await answer.body.toArray()).join('');
+  if (answer.status !== 200) throw new PeerError(`Region ${homeRegion} answered ${answer.status}`);
+  return RateWindow.parse(JSON.parse(text));
+}
+
+/** Counts one request of a key in this region. */
+export async function takeFromWindow(redis: Redis, keyId: string): Promise<RateWindow> {
   const reply = await redis.eval(takeScript, 1, `ratelimit:{${keyId}}`, limit, windowMs);
   const [allowed, remaining, resetMs] = reply as [number, number, number];
   return { allowed: allowed === 1, remaining, resetMs };

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { createPeerClaims } from './peer-claim.ts';
+
+const secret = 'a secret between regions, long enough too';
+const about = { to: 'eu', method: 'POST', path: '/api/send?x=1' };
+const claim = { from: 'us', address: '2001:db8::1', ageMs: 1_500 };
+let nowMs = Date.parse('2026-06-10T10:00:00Z');
+const claims = createPeerClaims(secret, () => nowMs);
+const header = claims.sign(claim, about);
+
+test('what a region says of a request is believed by the region that it is for', () => {
+  expect(claims.verify(header, about)).toEqual(claim);
+  expect(createPeerClaims(secret, () => nowMs).verify(claims.sign({ ...claim, address: '' }, about), about)).toEqual({
+    ...claim,
+    address: '',
+  });
+});
+
+test.each([
+  ['another region', { ...about, to: 'us' }],
+  ['another method', { ...about, method: 'GET' }],
+  ['another path', { ...about, path: '/api/batch' }],
+])('it is not believed for %s', (_name, other) => {
+  expect(claims.verify(header, other)).toBeNull();
+});
+
+test('nothing of it can be changed, nor made without the secret', () => {
+  const fields = header.split(',');
+  for (const [i, value] of [['eu'], ['0'], ['0'], ['203.0.113.9'], [`${fields[4]?.slice(0, -1)}`]].entries()) {
+    const changed = fields.with(i, value[0] ?? '');
+    expect(claims.verify(changed.join(','), about)).toBeNull();
+  }
+  expect(createPeerClaims(`${secret}!`, () => nowMs).verify(header, about)).toBeNull();
+  for (const nonsense of [
+    undefined,
+    '',
+    ',',
+    'us',
+    ',,,,',
+    `${header},`,
+    [header, header],
+    header.replaceAll(',', ', '),
+  ])
+    expect(claims.verify(nonsense, about), String(nonsense)).toBeNull();
+});
+
+test('clocks of regions may differ by a quarter of an hour, and a header counts for no longer', () => {
+  const signedAtMs = nowMs;
+  for (const minutes of [-14, -10, 10, 14]) {
+    nowMs = signedAtMs + minutes * 60_000;
+    expect(claims.verify(header, about), `${minutes}`).toEqual(claim);
+  }
+  for (const minutes of [-16, 16]) {
+    nowMs = signedAtMs + minutes * 60_000;
+    expect(claims.verify(header, about), `${minutes}`).toBeNull();
+  }
+  nowMs = signedAtMs;
+});

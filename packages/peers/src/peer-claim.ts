@@ -1,0 +1,47 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** The header in which a region says that it hands a request on. */
+export const peerHeader = 'x-meridian-peer';
+
+/** How far the clocks of two regions may differ; for as long a header that somebody got hold of could be repeated. */
+const clocksApartMaxMs = 15 * 60_000;
+
+/** What a region knows of a request that it hands on. */
+export type HandedOn = {
+  /** The client's address, as the region saw it; '' = none. */
+  address: string;
+  /** For how long the region has had the request: what was spooled is old. By its own clock, so that no two clocks are compared. */
+  ageMs: number;
+};
+
+/** What a region says of a request that it hands on; `from`: its name. */
+export type PeerClaim = HandedOn & { from: string };
+
+/** The request that a claim is about, and to which region it goes: none of it can be changed under one signature. */
+type About = { to: string; method: string; path: string };
+
+/** Signs and checks claims. Nothing of a client is ever believed: without the secret there is no valid claim. */
+export function createPeerClaims(secret: string, now: () => number = Date.now) {
+  const key = createHmac('sha256', secret).update('peer claim').digest();
+  const signatureOf = (fields: string[], { to, method, path }: About) =>
+    createHmac('sha256', key)
+      .update([...fields, to, method, path].join('\n'))
+      .digest('base64url');
+
+  return {
+    sign({ from, address, ageMs }: PeerClaim, about: About): string {
+      const fields = [from, String(now()), String(ageMs), address];
+      return [...fields, signatureOf(fields, about)].join(',');
+    },
+    /** Null when it is not signed with the secret, is about something else, or is too old. */
+    verify(header: string | string[] | undefined, about: About): PeerClaim | null {
+      const [from = '', at = '', age = '', address = '', signature = '', ...rest] = String(header).split(',');
+      if (rest.length > 0) return null;
+      const expected = Buffer.from(signatureOf([from, at, age, address], about));
+      const given = Buffer.from(signature);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+      if (Math.abs(now() - Number(at)) > clocksApartMaxMs) return null;
+      return { from, address, ageMs: Number(age) };
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Agent } from 'undici';
+import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './peer-claim.ts';
+import type { PeerSettings } from './peer-settings.ts';
+
+const connectMaxMs = 2_000;
+/** Longer than the slowest question of the other region, with its wait for a turn. */
+const answerMaxMs = 90_000;
+/** The other side closes idle connections, and what stands between forgets them. */
+const idleMaxMs = 4_000;
+/** A region that cannot be reached is not tried again by every request. */
+const restMs = 1_000;
+
+/** The other region cannot be reached, or did not answer. */
+export class PeerError extends Error {
+  override readonly name = 'PeerError';
+}
+
+/** A request as it is handed on. `path` with its query; `headers` without those that are about one connection. */
+export type PeerRequest = {
+  method: string;
+  path: string;
+  headers: Record<string, string | string[] | undefined>;
+  body?: Readable | Buffer | string | undefined;
+  claim: HandedOn;
+  /** Ends it. */
+  signal?: AbortSignal | undefined;
+  /** How long an answer's first byte is waited for. */
+  answerMaxMs?: number;
+};
+
+export type PeerAnswer = { status: number; headers: IncomingHttpHeaders; body: Readable };
+
+export type Peers = ReturnType<typeof createPeers>;
+
+/** About one connection, or about the body as it was framed on it. */
+const connectionHeaders = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect', 'host', 'content-length', 'forwarded', peerHeader],
+]);
+
+/** What of a message's headers goes on to the other region, or back from it. */
+export function passedHeaders(headers: IncomingHttpHeaders): Record<string, string | string[] | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !connectionHeaders.has(name) && !name.startsWith('x-forwarded-')),
+  );
+}
+
+/**
+ * The way to the other regions of the installation, and the check of what comes from them. A request is handed on once at most: what comes
+ * with a claim is never handed on again. `settings` without `PEERS`: there is no other region.
+ */
+export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret = '' }: PeerSettings, now = Date.now) {
+  const claims = createPeerClaims(secret, now);
+  const others = new Map([...urls].filter(([name]) => name !== region));
+  if (others.size > 0 && secret === '') throw new Error('PEER_SECRET is required where there are PEERS');
+  const limits = { connect: { timeout: connectMaxMs }, bodyTimeout: answerMaxMs };
+  const kept = new Agent({ ...limits, keepAliveTimeout: idleMaxMs });
+  const fresh = new Agent({ ...limits, pipelining: 0 });
+  const restsUntilMs = new Map<string, number>();
+
+  return {
+    /** Names of the other regions. */
+    regions: [...others.keys()] as readonly string[],
+    has: (name: string): boolean => others.has(name),
+
+    /** @throws PeerError when the region cannot be reached or says nothing, unless `signal` has ended it */
+    async ask(to: string, request: PeerRequest): Promise<PeerAnswer> {
+      const url = others.get(to);
+      if (url === undefined) throw new PeerError(`There is no region ${to}`);
+      if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
+      const { method, path, signal, body } = request;
+      const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
+      const sent = {
+        origin: url,
+        method: method as 'GET',
+        path,
+        headers: { ...request.headers, [peerHeader]: claim },
+        body: body ?? null,
+        signal: signal ?? null,
+        headersTimeout: request.answerMaxMs ?? answerMaxMs,
+      };
+      try {
+        // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked twice.
+        const answer = await kept.request(sent).catch((error: unknown) => {
+          if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
+          return fresh.request(sent);
+        });
+        return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        if (isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
+        throw new PeerError(`Region ${to} did not answer`, { cause: error });
+      }
+    },
+
+    /** What another region says of a request that it hands on; null for what comes from a client. `path` with its query, as it was sent. */
+    claimOf(request: { method: string; path: string; header: string | string[] | undefined }): PeerClaim | null {
+      if (request.header === undefined || others.size === 0) return null;
+      const claim = claims.verify(request.header, { to: region, method: request.method, path: request.path });
+      return claim && others.has(claim.from) ? claim : null;
+    },
+    close: async (): Promise<void> => {
+      await Promise.all([kept.destroy(), fresh.destroy()]);
+    },
+  };
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+const isBroken = (error: unknown): boolean => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
+
+/** Not even a connection came about. */
+function isUnreachable(error: unknown): boolean {
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(
+    codeOf(error),
+  );
+}

@@ -1,0 +1,55 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { PeerError, passedHeaders } from '@meridian/peers/peers';
+import { ApiError } from '@meridian/runtime/http/api-error';
+import type { Context } from 'hono';
+import { createClientAddress } from '../auth/client-address.ts';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
+
+/** Statuses whose answers have no body. */
+const bodiless = [204, 304];
+
+/**
+ * Hands a request on to the region that serves it, and its answer back, both as they stream. `target`: path and query there. What another
+ * region has handed on stays here.
+ * @throws ApiError 503 when that region cannot be reached, or when two regions disagree about which of them it is
+ */
+export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
+  const { peers, config } = deps;
+  const addressOf = createClientAddress(config);
+  return async (c: Context<QueryEnv>, region: string, target: string): Promise<Response> => {
+    c.get('logFields').handedOnTo = region;
+    if (c.get('peer'))
+      throw new ApiError('service-unavailable', 'The regions disagree about which of them serves this.');
+    const { method } = c.req;
+    try {
+      const answer = await peers.ask(region, {
+        method,
+        path: target,
+        headers: { ...passedHeaders(headersOf(c)), 'x-request-id': c.get('requestId') },
+        body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(c),
+        claim: { address: addressOf(c), ageMs: 0 },
+        signal: c.req.raw.signal,
+      });
+      const headers = new Headers();
+      for (const [name, value] of Object.entries(passedHeaders(answer.headers))) headers.set(name, String(value));
+      const isEmpty = bodiless.includes(answer.status) || method === 'HEAD';
+      if (isEmpty) answer.body.resume();
+      // One platform type, declared twice.
+      const body = isEmpty ? null : (Readable.toWeb(answer.body) as ReadableStream as BodyInit);
+      return new Response(body, { status: answer.status, headers });
+    } catch (error) {
+      if (!(error instanceof PeerError)) throw error;
+      throw new ApiError('service-unavailable', `Region ${region} cannot be reached at the moment.`, { cause: error });
+    }
+  };
+}
+
+function headersOf(c: Context<QueryEnv>) {
+  return c.env?.incoming?.headers ?? c.req.header();
+}
+
+function bodyOf(c: Context<QueryEnv>): Readable | undefined {
+  if (c.env?.incoming) return c.env.incoming;
+  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body as ReadableStream) : undefined;
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { startStores } from '@meridian/embedded/stores';
+import type { Logger } from '@meridian/runtime/logger';
+import { type Life, StartError } from '@meridian/runtime/process';
+import { keepAppSecret } from './app-secret.ts';
+import type { StandaloneConfig } from './config.ts';
+import { originOf } from './welcome.ts';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+/** A store of a region's own: not started for what the regions share. */
+const notStarted = 'none://';
+
+/**
+ * Several regions on this machine, as clusters that share only the registry: each is a process of this program with a Redis and a ClickHouse of
+ * its own, on ports that count up from `PORT`, and knows the others as its peers.
+ */
+export async function startRegions(
+  regions: readonly string[],
+  parts: { life: Life; logger: Logger; config: StandaloneConfig; env: NodeJS.ProcessEnv },
+) {
+  const { life, logger, config, env } = parts;
+  const dataDir = resolve(config.DATA_DIR);
+  mkdirSync(dataDir, { recursive: true });
+  const registry = await startStores({
+    dataDir: join(dataDir, 'registry'),
+    databaseUrl: config.DATABASE_URL,
+    clickhouseUrl: notStarted,
+    redisUrl: notStarted,
+    onProgress: console.log,
+    log: (message) => logger.warn(message),
+  });
+  life.onStop('registry', () => registry.stop());
+
+  const origins = regions.map((_, i) => originOf(config.HOST, config.PORT + i));
+  const shared = {
+    DATABASE_URL: registry.databaseUrl,
+    APP_SECRET: config.APP_SECRET ?? (await keepAppSecret(dataDir)),
+    PEER_SECRET: config.PEER_SECRET ?? keepPeerSecret(dataDir),
+    PEERS: regions.map((region, i) => `${region}=${origins[i]}`).join(','),
+  };
+  // One after the other: the first one makes the administrator, and tells of it.
+  for (const [i, region] of regions.entries()) {
+    const own = {
+      REGION: region,
+      PORT: String(config.PORT + i),
+      DATA_DIR: join(dataDir, region),
+      ...(config.METRICS_PORT && { METRICS_PORT: String(config.METRICS_PORT + i) }),
+    };
+    const child = spawn(process.execPath, [...process.execArgv, main], {
+      env: { ...env, ...shared, ...own, REGIONS: '' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    life.onStop(region, () => end(child));
+    await untilReady(child, region, i === 0);
+    child.once('exit', () => void life.stop(1));
+  }
+  console.log(regions.map((region, i) => `Region ${region}: ${origins[i]}`).join('\n'));
+}
+
+/** Hands on what the process prints; of all but the first only what it says while it starts is worth reading. */
+function untilReady(child: ChildProcess, region: string, isFirst: boolean): Promise<void> {
+  return new Promise((ready, fail) => {
+    child.once('exit', () => fail(new StartError(`Region ${region} did not start; see above.`)));
+    let isReady = false;
+    createInterface({ input: child.stdout ?? process.stdin }).on('line', (line) => {
+      if (isFirst || !isReady) console.log(line);
+      if (line.startsWith('Meridian is ready')) isReady = true;
+      if (isReady) ready();
+    });
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.removeAllListeners('exit');
+  const exited = new Promise((done) => child.once('exit', done));
+  child.kill('SIGTERM');
+  await exited;
+}
+
+/** Kept beside the secret that signs tokens, for the same reason. */
+function keepPeerSecret(dataDir: string): string {
+  const file = join(dataDir, 'peer-secret');
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}
