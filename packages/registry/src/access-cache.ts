@@ -84,6 +84,8 @@ export function createAccessCache(follow: (handlers: AccessChangeHandlers) => Ac
         }
       };
     },
+    /** No answer that was asked for before counts any more. */
+    forgetAll: onGap,
     close: async (): Promise<void> => changes?.close(),
   };
 }

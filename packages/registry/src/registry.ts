@@ -5,6 +5,7 @@ import { createApiKey, deleteApiKey, findCallerByKeyHash, listApiKeys, touchApiK
 import { listAuditEntries } from './audit.ts';
 import { type Database, openDatabase } from './database.ts';
 import { RegistryError, toRegistryError } from './registry-error.ts';
+import { createReading } from './replica.ts';
 import type { Website } from './rows.ts';
 import { createSegment, deleteSegment, findSegment, listSegments, updateSegment } from './segments.ts';
 import { endSession, findSessionUser } from './sessions.ts';
@@ -59,6 +60,8 @@ export type RegistryOptions = {
   poolMax?: number;
   /** How long a caller waits for an answer before it is told `unavailable`; 5,000 unless given. */
   timeoutMs?: number;
+  /** A read replica of the same database: what changes nothing is asked of it while the primary is away. */
+  replicaUrl?: string | undefined;
 };
 
 /**
@@ -70,101 +73,113 @@ export type RegistryOptions = {
  * Who may do what (`findSessionUser`, `findCallerByKeyHash`, `findTeamRole`, `findWebsite`) is remembered: what this process changes
  * counts with its next question, what others change within two seconds and mostly at once.
  */
-export function createRegistry(databaseUrl: string, { poolMax = 10, timeoutMs = 5000 }: RegistryOptions = {}) {
-  const { db, close } = openDatabase(databaseUrl, { poolMax, timeoutMs });
+export function createRegistry(
+  databaseUrl: string,
+  { poolMax = 10, timeoutMs = 5000, replicaUrl }: RegistryOptions = {},
+) {
+  const primary = openDatabase(databaseUrl, { poolMax, timeoutMs });
+  const replica = replicaUrl === undefined ? null : openDatabase(replicaUrl, { poolMax, timeoutMs });
+  const run = <Result>(db: Database, ask: (db: Database) => Promise<Result>): Promise<Result> =>
+    answerWithin(timeoutMs, () => ask(db));
 
   const bound =
     <Args extends unknown[], Result>(ask: (db: Database, ...args: Args) => Promise<Result>) =>
     (...args: Args): Promise<Result> =>
-      answerWithin(timeoutMs, () => ask(db, ...args));
+      run(primary.db, (db) => ask(db, ...args));
 
   const sendBeat = bound(sendAccessBeat);
   const { remember, changing, ...access } = createAccessCache((handlers) =>
     followAccessChanges(databaseUrl, { ...handlers, sendBeat }),
   );
+  const { reading, close: closeReading } = createReading(
+    { primary: primary.db, replica: replica?.db ?? null },
+    // What a replica says is never remembered.
+    { run, ping, onAnswer: access.forgetAll },
+  );
 
   return {
     createUser: bound(createUser),
-    findUserByUsername: bound(findUserByUsername),
-    findUserById: bound(findUserById),
+    findUserByUsername: reading(findUserByUsername),
+    findUserById: reading(findUserById),
     updateUser: changing('user', bound(updateUser)),
     deleteUser: changing('user', bound(deleteUser)),
-    countUsers: bound(countUsers),
-    listUsers: bound(listUsers),
+    countUsers: reading(countUsers),
+    listUsers: reading(listUsers),
     findSessionUser: remember(
-      bound(findSessionUser),
+      reading(findSessionUser),
       ({ id, userId, generation }) => `${id} ${userId} ${generation}`,
       (user, { id }) => user && [subject('user', user.id), subject('session', id)],
     ),
     endSession: changing('session', bound(endSession)),
     createApiKey: bound(createApiKey),
-    listApiKeys: bound(listApiKeys),
+    listApiKeys: reading(listApiKeys),
     deleteApiKey: changing('user', bound(deleteApiKey)),
     findCallerByKeyHash: remember(
-      bound(findCallerByKeyHash),
+      reading(findCallerByKeyHash),
       (keyHash) => keyHash.toString('base64'),
       (caller) => caller && [subject('user', caller.user.id)],
     ),
     touchApiKey: bound(touchApiKey),
     createTeam: bound(createTeam),
-    findTeam: bound(findTeam),
-    findTeamByAccessCode: bound(findTeamByAccessCode),
+    findTeam: reading(findTeam),
+    findTeamByAccessCode: reading(findTeamByAccessCode),
     updateTeam: bound(updateTeam),
     deleteTeam: changing('team', bound(deleteTeam)),
-    listTeams: bound(listTeams),
-    listTeamsOfUser: bound(listTeamsOfUser),
+    listTeams: reading(listTeams),
+    listTeamsOfUser: reading(listTeamsOfUser),
     findTeamRole: remember(
-      bound(findTeamRole),
+      reading(findTeamRole),
       (teamId, userId) => `${teamId} ${userId}`,
       (_role, teamId) => [subject('team', teamId)],
     ),
     joinTeam: changing('team', bound(joinTeam)),
     addTeamMember: changing('team', bound(addTeamMember)),
-    findTeamMember: bound(findTeamMember),
-    listTeamMembers: bound(listTeamMembers),
+    findTeamMember: reading(findTeamMember),
+    listTeamMembers: reading(listTeamMembers),
     updateTeamMember: changing('team', bound(updateTeamMember)),
     removeTeamMember: changing('team', bound(removeTeamMember)),
     createWebsite: bound(createWebsite),
     findWebsite: remember(
-      bound(findWebsite),
+      reading(findWebsite),
       (id) => id,
       (website) => website && subjectsOfWebsite(website),
     ),
-    findWebsiteRoute: bound(findWebsiteRoute),
-    findWebsiteRoutes: bound(findWebsiteRoutes),
-    listWebsites: bound(listWebsites),
+    findWebsiteRoute: reading(findWebsiteRoute),
+    findWebsiteRoutes: reading(findWebsiteRoutes),
+    listWebsites: reading(listWebsites),
     updateWebsite: changing('website', bound(updateWebsite)),
     transferWebsite: changing('website', bound(transferWebsite)),
     deleteWebsite: changing('website', bound(deleteWebsite)),
     resetWebsite: changing('website', bound(resetWebsite)),
-    listUnpurgedWebsites: bound(listUnpurgedWebsites),
+    listUnpurgedWebsites: reading(listUnpurgedWebsites),
     markWebsitePurged: changing('website', bound(markWebsitePurged)),
-    listPendingResets: bound(listPendingResets),
+    listPendingResets: reading(listPendingResets),
     markWebsiteReset: changing('website', bound(markWebsiteReset)),
     createSegment: bound(createSegment),
-    findSegment: bound(findSegment),
-    listSegments: bound(listSegments),
+    findSegment: reading(findSegment),
+    listSegments: reading(listSegments),
     updateSegment: bound(updateSegment),
     deleteSegment: bound(deleteSegment),
     createShare: changing('website', bound(createShare)),
     findShare: remember(
-      bound(findShare),
+      reading(findShare),
       (id) => id,
       (share) => share && [subject('website', share.websiteId)],
     ),
     findShareBySlug: remember(
-      bound(findShareBySlug),
+      reading(findShareBySlug),
       (slug) => slug,
       (share) => share && [subject('website', share.websiteId)],
     ),
-    listShares: bound(listShares),
+    listShares: reading(listShares),
     updateShare: changing('website', bound(updateShare)),
     deleteShare: changing('website', bound(deleteShare)),
-    listAuditEntries: bound(listAuditEntries),
+    listAuditEntries: reading(listAuditEntries),
     /** Resolves when Postgres answers. */
-    ping: bound(ping),
+    ping: reading(ping),
     close: async (): Promise<void> => {
-      await Promise.all([access.close(), close()]);
+      closeReading();
+      await Promise.all([access.close(), primary.close(), replica?.close()]);
     },
   };
 }

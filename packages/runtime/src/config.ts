@@ -50,6 +50,9 @@ export const previousAppSecrets = z
   .transform((text) => text.split(',').flatMap((secret) => secret.trim() || []))
   .refine((secrets) => secrets.every(isLongSecret), 'each must have at least 32 bytes; a comma ends one');
 
+/** `DATABASE_REPLICA_URL`: a read replica of the registry, asked while the primary is away. */
+export const databaseReplicaUrl = z.url().optional();
+
 /** A whole number as text; without `max` any from `min` on. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;

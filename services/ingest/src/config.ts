@@ -1,6 +1,7 @@
 import { PeerSettings } from '@meridian/peers/peer-settings';
 import {
   appSecret,
+  databaseReplicaUrl,
   eventLogPartitions,
   host,
   logLevel,
@@ -47,6 +48,7 @@ export const IngestConfig = CollectSettings.extend({
   METRICS_PORT: metricsPort,
   REDIS_URL: z.url(),
   DATABASE_URL: z.url(),
+  DATABASE_REPLICA_URL: databaseReplicaUrl,
   LOG_LEVEL: logLevel.default('info'),
   STOP_DELAY_MS: stopDelayMs,
 });

@@ -30,7 +30,11 @@ runProcess({ logger }, async (life) => {
 
   const redis = connectRedis(config.REDIS_URL, { role: 'producer', logger });
   const subscriber = connectRedis(config.REDIS_URL, { role: 'worker', logger });
-  const registry = createRegistry(config.DATABASE_URL, { poolMax: registryPoolMax, timeoutMs: registryTimeoutMs });
+  const registry = createRegistry(config.DATABASE_URL, {
+    poolMax: registryPoolMax,
+    timeoutMs: registryTimeoutMs,
+    replicaUrl: config.DATABASE_REPLICA_URL,
+  });
   const peers = createPeers(config.REGION, config);
   life.onStop('stores', async () => {
     redis.disconnect();

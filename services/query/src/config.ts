@@ -1,6 +1,7 @@
 import { PeerSettings } from '@meridian/peers/peer-settings';
 import {
   appSecret,
+  databaseReplicaUrl,
   host,
   logLevel,
   logSampleRate,
@@ -39,6 +40,7 @@ export const QueryEnvironment = z.object({
   HOST: host,
   METRICS_PORT: metricsPort,
   DATABASE_URL: z.url(),
+  DATABASE_REPLICA_URL: databaseReplicaUrl,
   CLICKHOUSE_URL: z.url(),
   REDIS_URL: z.url(),
   APP_SECRET: appSecret,

@@ -31,7 +31,7 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   await startTracing(process.env, { life, logger, service: 'meridian-query' });
 
   const redis = connectRedis(env.REDIS_URL, { role: 'producer', logger });
-  const registry = createRegistry(env.DATABASE_URL);
+  const registry = createRegistry(env.DATABASE_URL, { replicaUrl: env.DATABASE_REPLICA_URL });
   const counts = createQueryCounts();
   const warehouse = createWarehouse(env.CLICKHOUSE_URL, { onQuery: createOnQuery(counts) });
   const jobs = createJobs(env.REDIS_URL);

@@ -1,6 +1,6 @@
 import { CollectSettings } from '@meridian/ingest/config';
 import { QueryEnvironment, QuestionSettings } from '@meridian/query/config';
-import { appSecret, logLevel, port, regionName, retentionDays } from '@meridian/runtime/config';
+import { appSecret, databaseReplicaUrl, logLevel, port, regionName, retentionDays } from '@meridian/runtime/config';
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
 
@@ -26,6 +26,7 @@ export const StandaloneConfig = CollectSettings.extend(
     /** Generated and kept in DATA_DIR when not given. */
     APP_SECRET: appSecret.optional(),
     DATABASE_URL: z.url().optional(),
+    DATABASE_REPLICA_URL: databaseReplicaUrl,
     CLICKHOUSE_URL: z.url().optional(),
     REDIS_URL: z.url().optional(),
     RETENTION_DAYS: retentionDays,

@@ -33,7 +33,7 @@ export async function serve(parts: {
 
   const counts = createCounts();
   const warehouse = createWarehouse(stores.clickhouseUrl, { onQuery: createOnQuery(counts.query) });
-  const registry = createRegistry(stores.databaseUrl);
+  const registry = createRegistry(stores.databaseUrl, { replicaUrl: config.DATABASE_REPLICA_URL });
   life.onStop('connections', async () => {
     await Promise.all([registry.close(), warehouse.close()]);
   });

@@ -1,0 +1,67 @@
+import { createTestProxy } from '@meridian/embedded/test-proxy';
+import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createRegistry, type Registry } from './registry.ts';
+import { createTestRegistry, testActor } from './registry-fixtures.ts';
+
+/** The primary stands behind a proxy that takes it away; the replica is the same database, so that it has everything. */
+let t: Awaited<ReturnType<typeof createTestRegistry>>;
+let proxy: Awaited<ReturnType<typeof createTestProxy>>;
+let registry: Registry;
+
+beforeAll(async () => {
+  t = await createTestRegistry(await createPostgresDatabase());
+  const { hostname: host, port } = new URL(t.url);
+  proxy = await createTestProxy({ host, port: Number(port) });
+});
+beforeEach(() => {
+  const primaryUrl = new URL(t.url);
+  primaryUrl.hostname = '127.0.0.1';
+  primaryUrl.port = String(proxy.port);
+  registry = createRegistry(primaryUrl.href, { replicaUrl: t.url, timeoutMs: 2_000 });
+});
+afterEach(async () => {
+  proxy.goUp();
+  await registry.close();
+});
+afterAll(async () => {
+  await proxy.close();
+  await t.close();
+});
+
+test.each(['breaks connections off', 'says nothing'])(
+  'while the primary %s questions are answered, and changes are refused as unavailable',
+  async (how) => {
+    const user = await t.newUser();
+    const website = await t.newWebsite(user);
+    expect(await registry.findWebsite(website.id)).toMatchObject({ id: website.id });
+    if (how === 'says nothing') proxy.hang();
+    else proxy.goDown();
+
+    expect(await registry.findWebsite(website.id)).toMatchObject({ id: website.id });
+    expect(await registry.findUserById(user.id)).toMatchObject({ id: user.id });
+    await registry.ping();
+    expect(
+      await registry.updateWebsite(website.id, { name: 'x' }, testActor).catch((error: unknown) => error),
+    ).toMatchObject({
+      kind: 'unavailable',
+    });
+
+    proxy.goUp();
+    await expect
+      .poll(async () => (await registry.updateWebsite(website.id, { name: 'back' }, testActor).catch(() => null))?.ok, {
+        timeout: 20_000,
+      })
+      .toBe(true);
+    await expect.poll(async () => (await registry.findWebsite(website.id))?.name).toBe('back');
+  },
+);
+
+test('what the replica says is not remembered: a change is seen by the next question', async () => {
+  const user = await t.newUser();
+  const website = await t.newWebsite(user);
+  proxy.goDown();
+  expect(await registry.findWebsite(website.id)).toMatchObject({ name: 'Shop' });
+  await t.registry.updateWebsite(website.id, { name: 'Other' }, testActor);
+  expect(await registry.findWebsite(website.id)).toMatchObject({ name: 'Other' });
+});

@@ -1,0 +1,56 @@
+import type { Database } from './database.ts';
+import { RegistryError } from './registry-error.ts';
+
+/** How often a primary that is away is looked for. */
+const lookMs = 1_000;
+
+type Ask<Args extends unknown[], Result> = (db: Database, ...args: Args) => Promise<Result>;
+type Run = <Result>(db: Database, ask: (db: Database) => Promise<Result>) => Promise<Result>;
+
+/**
+ * Questions that change nothing: asked of the primary and, while that is away, of its replica, at once and not after a wait each time. A
+ * replica may be behind, so `onAnswer` hears of each of its answers before the asker does. Without a replica the primary alone is asked.
+ * `run` gives an answer its time limit and its errors; `ping` is what a primary that is back answers.
+ */
+export function createReading(
+  { primary, replica }: { primary: Database; replica: Database | null },
+  { run, ping, onAnswer }: { run: Run; ping: (db: Database) => Promise<void>; onAnswer: () => void },
+) {
+  let looking: NodeJS.Timeout | undefined;
+
+  function lookForPrimary(): void {
+    looking ??= setTimeout(async () => {
+      const isBack = await run(primary, ping).then(
+        () => true,
+        () => false,
+      );
+      if (looking === undefined) return; // closed meanwhile
+      looking = undefined;
+      if (!isBack) lookForPrimary();
+    }, lookMs).unref();
+  }
+
+  return {
+    reading:
+      <Args extends unknown[], Result>(ask: Ask<Args, Result>) =>
+      async (...args: Args): Promise<Result> => {
+        const askOf = (db: Database) => ask(db, ...args);
+        if (!replica) return run(primary, askOf);
+        if (looking === undefined) {
+          try {
+            return await run(primary, askOf);
+          } catch (error) {
+            if (!(error instanceof RegistryError) || error.kind !== 'unavailable') throw error;
+            lookForPrimary();
+          }
+        }
+        const answer = await run(replica, askOf);
+        onAnswer();
+        return answer;
+      },
+    close: (): void => {
+      clearTimeout(looking);
+      looking = undefined;
+    },
+  };
+}
