@@ -1,73 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
-import { createWarehouse } from '@meridian/warehouse/warehouse';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Api, chrome, createApi, eventually, logIn, request, type Stats, type Website } from '../api-client.ts';
-import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { chrome, eventually, request, type Website } from '../api-client.ts';
+import { createTwoRegions, type Region, regions } from '../two-regions.ts';
 
-/** Two clusters that share the registry and nothing else, each with its own Redis and ClickHouse. */
-const regions = ['us', 'eu'] as const;
-type Region = (typeof regions)[number];
-const ports = { us: await freePort(), eu: await freePort() };
-const originOf = (region: Region) => `http://127.0.0.1:${ports[region]}`;
-const password = 'end-to-end-regions';
-const stores = {
-  registry: await createPostgresDatabase(),
-  us: { redis: await createRedisDatabase(), clickhouse: await createClickHouseDatabase() },
-  eu: { redis: await createRedisDatabase(), clickhouse: await createClickHouseDatabase() },
-};
-const warehouses = { us: createWarehouse(stores.us.clickhouse.url), eu: createWarehouse(stores.eu.clickhouse.url) };
-const processes = new Map<Region, Process>();
-
-async function startRegion(region: Region): Promise<void> {
-  const process = startProcess(globalThis.process.execPath, ['--import', 'tsx', 'services/standalone/src/main.ts'], {
-    REGION: region,
-    PORT: String(ports[region]),
-    HOST: '127.0.0.1',
-    DATA_DIR: `/tmp/meridian-regions-${ports[region]}`,
-    DATABASE_URL: stores.registry.url,
-    REDIS_URL: stores[region].redis.url,
-    CLICKHOUSE_URL: stores[region].clickhouse.url,
-    APP_SECRET: 'a secret of the end-to-end tests, long enough',
-    PEER_SECRET: 'a secret between regions, long enough too',
-    PEERS: regions.map((name) => `${name}=${originOf(name)}`).join(','),
-    ADMIN_PASSWORD: password,
-  });
-  processes.set(region, process);
-  await untilReady(process, `${originOf(region)}/readyz`);
-}
-
-async function killRegion(region: Region): Promise<void> {
-  processes.get(region)?.kill('SIGKILL');
-  await processes.get(region)?.exited;
-}
-
-/** Administrators who are logged in, and keys of accounts that live in either region. */
-const sessions = {} as Record<Region, Api>;
+const cluster = await createTwoRegions({});
+const { originOf, createIn, storedIn, untilStoredIn } = cluster;
+/** Of accounts that live in either region; of each test its own, since each has 50 requests. */
 let keys: Record<Region, string>;
 
-/** A key of a new account of the region: each test has its own 50 requests. */
-async function newKey(region: Region): Promise<string> {
-  const username = `user-${randomUUID()}`;
-  await sessions[region].ok('POST', '/users', { username, password, role: 'user' });
-  const user = await logIn(`${originOf(region)}/api`, username, password);
-  return (await user.ok<{ key: string }>('POST', '/me/api-keys', { name: 'test' })).key;
-}
-
-beforeAll(async () => {
-  for (const region of regions) await startRegion(region);
-  for (const region of regions) sessions[region] = await logIn(`${originOf(region)}/api`, 'admin', password);
-});
 beforeEach(async () => {
-  keys = { us: await newKey('us'), eu: await newKey('eu') };
+  keys = { us: await cluster.newKey('us'), eu: await cluster.newKey('eu') };
 });
-afterAll(async () => {
-  for (const process of processes.values()) process.kill('SIGTERM');
-  await Promise.all([...processes.values()].map((process) => process.exited));
-  await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
-  for (const store of [stores.registry, ...regions.flatMap((name) => [stores[name].redis, stores[name].clickhouse])])
-    await store.drop();
-});
+afterAll(cluster.stop);
 
 const ask = (at: Region, path: string, key: string, method = 'GET', body?: unknown) =>
   request(method, `${originOf(at)}${path}`, {
@@ -75,27 +19,10 @@ const ask = (at: Region, path: string, key: string, method = 'GET', body?: unkno
     ...(body !== undefined && { body }),
   });
 
-const createIn = async (region: Region, key: string): Promise<Website> => {
-  const name = `site-${randomUUID()}`;
-  return createApi(`${originOf(region)}/v1/${region}`, key).ok('POST', '/websites', { name, domain: 'a.example' });
-};
-
 const collect = (at: Region, route: 'send' | 'batch', body: unknown, headers: Record<string, string> = {}) =>
   request('POST', `${originOf(at)}/api/${route}`, { headers: { 'user-agent': chrome, ...headers }, body });
 
 const pageview = (website: Website, url: string) => ({ type: 'event', payload: { website: website.id, url } });
-
-/** What each region's own ClickHouse has of a website. */
-async function storedIn(region: Region, website: Website): Promise<Stats> {
-  const range = { startAt: new Date(0), endAt: new Date(Date.now() + 86_400_000) };
-  return (await warehouses[region].getStats({ websiteId: website.id, range, filters: [], match: 'all', route: 'test' }))
-    .value;
-}
-const untilStoredIn = (region: Region, website: Website, pageviews: number) =>
-  eventually(
-    () => storedIn(region, website),
-    (stats) => stats.pageviews >= pageviews,
-  );
 
 test('a region that the address names serves the request, whichever region it came to, and answers for what is stored there alone', async () => {
   const created = await ask('us', '/v1/eu/websites', keys.us, 'POST', { name: 'EU', domain: 'eu.example' });
@@ -242,7 +169,7 @@ test('while a region is away the other one serves its own, says 503 for the rest
   const [us, eu] = [await createIn('us', keys.us), await createIn('eu', keys.us)];
   await collect('us', 'send', pageview(eu, '/before'));
   await untilStoredIn('eu', eu, 1);
-  await killRegion('eu');
+  await cluster.kill('eu');
   try {
     for (const path of [`/v1/eu/websites/${eu.id}`, '/v1/eu/websites']) {
       const answer = await ask('us', path, keys.us);
@@ -264,7 +191,7 @@ test('while a region is away the other one serves its own, says 503 for the rest
     const repeatable = { 'idempotency-key': randomUUID() };
     const batch = [pageview(us, '/once'), pageview(eu, '/once')];
     expect((await collect('us', 'batch', batch, repeatable)).status).toBe(503);
-    await startRegion('eu');
+    await cluster.start('eu');
     expect(
       await eventually(
         () => collect('us', 'batch', batch, repeatable),
@@ -272,7 +199,7 @@ test('while a region is away the other one serves its own, says 503 for the rest
       ),
     ).toMatchObject({ body: { processed: 2 } });
   } finally {
-    if (!processes.get('eu')?.running()) await startRegion('eu');
+    if (!cluster.isRunning('eu')) await cluster.start('eu');
   }
   expect(await untilStoredIn('us', us, 3)).toMatchObject({ pageviews: 3 });
   expect(await untilStoredIn('eu', eu, 2)).toMatchObject({ pageviews: 2 });

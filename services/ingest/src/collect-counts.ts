@@ -23,6 +23,8 @@ export type CollectCounts = {
   accepted: number;
   /** Events that another region has taken. */
   handedOn: number;
+  /** How many requests wait for other regions. */
+  spooled: () => Promise<number>;
   ignored: Record<DropReason, number>;
   rejected: Record<ErrorCode, number>;
   /** Requests whose answer is an error. */
@@ -41,6 +43,7 @@ export function createCollectCounts(): CollectCounts {
   return {
     accepted: 0,
     handedOn: 0,
+    spooled: async () => 0,
     ignored: each(dropReasons, () => 0),
     rejected: each(errorCodes, () => 0),
     refused: each(errorCodes, () => 0),
@@ -62,6 +65,9 @@ export function collectMetrics(counts: CollectCounts): Metric[] {
   return [
     counter('meridian_events_accepted_total', 'Events that are in the event log.', () => counts.accepted),
     counter('meridian_events_handed_on_total', 'Events that another region has taken.', () => counts.handedOn),
+    gauge('meridian_forward_spool_requests', 'Requests that wait for another region.', async () => [
+      { value: await counts.spooled() },
+    ]),
     counters('meridian_events_ignored_total', 'Events left out on purpose.', 'reason', counts.ignored),
     counters('meridian_events_rejected_total', 'Events refused one by one.', 'code', counts.rejected),
     counters('meridian_collect_requests_refused_total', 'Requests answered with an error.', 'code', counts.refused),

@@ -30,7 +30,7 @@ export type DropReason = (typeof dropReasons)[number];
 export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; properties?: FieldErrors };
 
 /** Its website is stored in another region, which has not been asked yet. */
-export type Foreign = { kind: 'foreign'; region: string };
+export type Foreign = { kind: 'foreign'; region: string; placement: Placement };
 
 /** Another region has it. `cache`: the token of the last event that it took with this one. */
 export type HandedOn = { kind: 'handed-on'; cache: string | null };
@@ -133,17 +133,19 @@ function decide(
   profile: Readonly<ClientProfile>,
 ): CollectOutcome {
   if (!website) return unknownWebsite;
-  if (website.region === deps.region) return accept(deps, event, sender, client, profile);
-  return deps.isPeer(website.region) && !sender.isPeer ? { kind: 'foreign', region: website.region } : unavailable;
+  const { region } = website;
+  if (region !== deps.region && (sender.isPeer || !deps.isPeer(region))) return unavailable;
+  const placement = toPlacement(deps, event, sender, client, profile);
+  return region === deps.region ? { kind: 'accepted', placement } : { kind: 'foreign', region, placement };
 }
 
-function accept(
+function toPlacement(
   { sessions, placeOf }: CollectDeps,
   event: ParsedEvent,
   sender: Sender,
   client: Client,
   profile: Readonly<ClientProfile>,
-): CollectOutcome {
+): Placement {
   const { websiteId, id } = event;
   const createdAtMs = event.timestampMs ?? sender.nowMs;
   // A token of another website counts as absent.
@@ -164,5 +166,5 @@ function accept(
     // A session without id lends its visit to the id; one that has another id lends nothing.
     else if (token.distinctId === '') placement.link = { sessionId: token.sessionId, visitId, lastAtMs };
   }
-  return { kind: 'accepted', placement };
+  return placement;
 }

@@ -14,6 +14,7 @@ test('only the secret must be given', () => {
     BOT_FILTER: 'crawlers',
     IGNORE_IP: [],
     COLLECT_OVERRIDES: 'on',
+    FORWARD_SPOOL: 'off',
     EVENT_LOG_PARTITIONS: 1,
     EVENT_LOG_MAX_AGE_S: 86_400,
     LOG_SAMPLE_RATE: 0,

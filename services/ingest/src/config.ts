@@ -31,6 +31,8 @@ export const CollectSettings = z.object({
   COLLECT_OVERRIDES: z.enum(['on', 'off']).default('on'),
   /** A file in MaxMind's format; a country file comes along. */
   GEOIP_DB: z.string().optional(),
+  /** Keeps events for another region that cannot be reached, and delivers them later; off: they are refused. */
+  FORWARD_SPOOL: z.enum(['on', 'off']).default('off'),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
   /** A line costs a good part of what an event costs, so none by default. */
   LOG_SAMPLE_RATE: logSampleRate.default(0),

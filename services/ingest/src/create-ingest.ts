@@ -1,6 +1,7 @@
 import { peerHeader } from '@meridian/peers/peer-claim';
 import type { Peers } from '@meridian/peers/peers';
 import { createEventLog } from '@meridian/queue/event-log';
+import { createForwardSpool } from '@meridian/queue/forward-spool';
 import { watchLogLevel } from '@meridian/queue/log-level';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
 import type { Registry } from '@meridian/registry/registry';
@@ -18,6 +19,7 @@ import { createIngestHandler, type IngestHandler } from './create-ingest-handler
 import { createBodyReader } from './http/read-body.ts';
 import { createOutageLog } from './outage-log.ts';
 import { createHandOnEvents } from './regions/hand-on-events.ts';
+import { startSpoolLane } from './regions/spool-lane.ts';
 import { createSenders } from './sender.ts';
 import { createSessionIds } from './session-ids.ts';
 import { createWebsiteDirectory } from './website-directory.ts';
@@ -63,9 +65,19 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   });
   const { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: previousSecrets } = config;
   const tokens = createCacheTokens(appSecret, previousSecrets);
+  const spool = config.FORWARD_SPOOL === 'on' ? createForwardSpool(redis) : null;
+  const handOn = createHandOnEvents({
+    peers,
+    spool,
+    isFull: () => counts.overflow() !== null,
+    tokens,
+    reportOutage: createOutageLog(logger, 'events were not handed on to their region'),
+    now,
+  });
+  if (spool) startSpoolLane({ regions: peers.regions, spool, deliver: handOn.deliver, counts, logger });
   return createIngestHandler({
     regions: [config.REGION, ...peers.regions],
-    handOn: createHandOnEvents(peers),
+    handOn,
     counts,
     logger,
     logSampleRate: config.LOG_SAMPLE_RATE,

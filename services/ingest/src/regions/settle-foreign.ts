@@ -1,8 +1,6 @@
 import { PeerError } from '@meridian/peers/peers';
 import { type CollectOutcome, unavailable } from '../collect.ts';
-import type { ForeignAnswer, HandOnEvents } from './hand-on-events.ts';
-
-type Handed = Parameters<HandOnEvents['batch']>[2];
+import type { ForeignAnswer, Handed, HandOnEvents } from './hand-on-events.ts';
 
 /**
  * Gives the elements of a batch whose websites are stored in other regions to them, each region's together, and puts what became of each in
@@ -12,9 +10,9 @@ type Handed = Parameters<HandOnEvents['batch']>[2];
 export async function settleForeign(
   outcomes: CollectOutcome[],
   elements: readonly unknown[],
-  batch: { handOn: HandOnEvents; handed: Handed; isRepeatable: boolean; reportOutage: (error: unknown) => void },
+  batch: { handOn: HandOnEvents; handed: Handed; isRepeatable: boolean },
 ): Promise<ForeignAnswer | 'unavailable' | null> {
-  const { handOn, handed, isRepeatable, reportOutage } = batch;
+  const { handOn, handed, isRepeatable } = batch;
   const indexes = new Map<string, number[]>();
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind !== 'foreign') continue;
@@ -31,8 +29,7 @@ export async function settleForeign(
           handed,
         )
         .catch((error: unknown) => {
-          if (error instanceof PeerError) reportOutage(error);
-          else throw error;
+          if (!(error instanceof PeerError)) throw error;
           return 'unavailable' as const;
         }),
     ),

@@ -14,7 +14,7 @@ import type { RouteDeps } from './send.ts';
 
 /** POST /batch: up to 1,000 events, of which each stands for itself; those that are accepted are stored together. */
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
-  const { readBody, collect, senderOf, tokens, counts, handOn, reportOutage } = deps;
+  const { readBody, collect, senderOf, tokens, counts, handOn } = deps;
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes));
     if (!json) return;
@@ -29,7 +29,7 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
       const { request, requestId } = exchange;
       const isRepeatable = json.idempotencyKey !== undefined;
       const handed = { request, requestId, sender };
-      const refusal = await settleForeign(outcomes, elements, { handOn, handed, isRepeatable, reportOutage });
+      const refusal = await settleForeign(outcomes, elements, { handOn, handed, isRepeatable });
       if (refusal === 'unavailable')
         return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
       if (refusal) return answerForeign(exchange, refusal);

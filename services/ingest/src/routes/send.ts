@@ -4,7 +4,7 @@ import { PeerError } from '@meridian/peers/peers';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
-import type { Collect, Sender } from '../collect.ts';
+import type { Collect, Foreign, Sender } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
@@ -31,7 +31,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const sender = senderOf(exchange.request);
     const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
-    if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome.region, json.body, sender);
+    if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome, json.body, sender);
     countDecision(counts, outcome);
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
@@ -61,19 +61,18 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
 async function sendForeign(
   deps: RouteDeps,
   exchange: Exchange,
-  region: string,
+  { region, placement }: Foreign,
   body: Buffer,
   sender: Sender,
 ): Promise<void> {
-  const { handOn, counts, reportOutage } = deps;
+  const { handOn, counts } = deps;
   const { request, requestId } = exchange;
   try {
-    const answer = await handOn.send(region, body, { request, requestId, sender });
+    const answer = await handOn.send(region, body, placement, { request, requestId, sender });
     if (answer.status === 200) counts.handedOn++;
     answerForeign(exchange, answer);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    reportOutage(error);
     answerError(exchange, 'service-unavailable', 'The event cannot be taken at the moment.');
   }
 }

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { createTestProxy } from '@meridian/embedded/test-proxy';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { always, chrome, createApi, eventually, request, type Website } from '../api-client.ts';
+import { accepted, loggedEvents } from '../collector.ts';
+import { createTwoRegions } from '../two-regions.ts';
+
+/** us keeps what eu cannot take; between them stands what takes eu away. */
+let link: Awaited<ReturnType<typeof createTestProxy>> | undefined;
+const cluster = await createTwoRegions({
+  env: { us: { FORWARD_SPOOL: 'on' } },
+  addresses: async (ports) => {
+    link = await createTestProxy({ host: '127.0.0.1', port: ports.eu });
+    return { eu: `http://127.0.0.1:${link.port}` };
+  },
+});
+const proxy = link as NonNullable<typeof link>;
+let key: string;
+let website: Website;
+
+beforeEach(async () => {
+  key = await cluster.newKey('eu');
+  website = await cluster.createIn('eu', key);
+});
+afterAll(async () => {
+  proxy.goUp();
+  await cluster.stop();
+  await proxy.close();
+});
+
+const collect = (route: 'send' | 'batch', body: unknown, headers: Record<string, string> = {}) =>
+  request('POST', `${cluster.originOf('us')}/api/${route}`, { headers: { 'user-agent': chrome, ...headers }, body });
+const pageview = (url: string) => ({ type: 'event', payload: { website: website.id, url } });
+const logged = (count: number) =>
+  loggedEvents(createApi(`${cluster.originOf('eu')}/v1/eu`, key), website.id, count, always());
+
+test('events for a region that is away are taken, survive the death of the collector, and are stored there once, with their times and in the visit that was answered', async () => {
+  proxy.goDown();
+  const sentAtMs = Date.now();
+  const first = accepted(await collect('send', pageview('/1')));
+  const second = accepted(await collect('send', pageview('/2'), { 'x-umami-cache': first.cache }));
+  expect(second).toMatchObject({ sessionId: first.sessionId, visitId: first.visitId });
+  const batch = await collect('batch', [pageview('/3'), { type: 'nonsense' }, pageview('/4')], {
+    'x-umami-cache': second.cache,
+  });
+  expect(batch.body).toMatchObject({ processed: 2, errors: 1, details: [{ index: 1 }], cache: null });
+  const keptAtMs = Date.now();
+  await cluster.kill('us');
+  await cluster.start('us');
+  proxy.goUp();
+
+  expect(await cluster.untilStoredIn('eu', website, 4)).toMatchObject({ pageviews: 4, visits: 1, visitors: 1 });
+  const events = await logged(4);
+  expect(events.map(({ urlPath }) => urlPath).sort()).toEqual(['/1', '/2', '/3', '/4']);
+  for (const { createdAt, sessionId } of events) {
+    expect(Date.parse(createdAt)).toBeGreaterThanOrEqual(sentAtMs - 1_000);
+    expect(Date.parse(createdAt)).toBeLessThanOrEqual(keptAtMs + 1_000);
+    expect(sessionId).toBe(first.sessionId);
+  }
+  expect(await cluster.storedIn('us', website)).toMatchObject({ pageviews: 0 });
+});
+
+test('what the region has taken while its answer was lost is not stored twice', async () => {
+  await eventually(
+    () => collect('send', pageview('/warm')),
+    ({ status }) => status === 200,
+  );
+  proxy.loseAnswers(2);
+  const answers = await Promise.all([
+    collect('send', pageview('/1')),
+    collect('batch', [pageview('/2'), pageview('/3')], { 'idempotency-key': randomUUID() }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(proxy.lostAll()).toBe(true);
+  await collect('send', pageview('/last'));
+  await cluster.untilStoredIn('eu', website, 5);
+  // What is kept is delivered within a few looks of a second each; a second copy would come by then.
+  await new Promise((done) => setTimeout(done, 4_000));
+  expect((await logged(5)).map(({ urlPath }) => urlPath).sort()).toEqual(['/1', '/2', '/3', '/last', '/warm']);
+});
+
+test('what waits for a website that is deleted meanwhile goes with it, and keeps nothing behind it waiting', async () => {
+  const other = await cluster.createIn('eu', key);
+  proxy.goDown();
+  expect((await collect('send', pageview('/gone'))).status).toBe(200);
+  expect((await collect('send', { type: 'event', payload: { website: other.id, url: '/stays' } })).status).toBe(200);
+  const api = createApi(`${cluster.originOf('eu')}/v1/eu`, key);
+  await api.ok('DELETE', `/websites/${website.id}`);
+  proxy.goUp();
+  expect(await cluster.untilStoredIn('eu', other, 1)).toMatchObject({ pageviews: 1 });
+  expect(await cluster.storedIn('eu', website)).toMatchObject({ pageviews: 0 });
+});
