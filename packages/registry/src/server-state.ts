@@ -12,8 +12,6 @@ export type PostgresState = {
   isNewer: boolean;
 };
 
-type Journal = { entries: { when: number; tag: string }[] };
-
 /** Asks the server on a connection of its own; rejects when it cannot be reached. */
 export async function readPostgresState(databaseUrl: string): Promise<PostgresState> {
   const client = new pg.Client({
@@ -26,7 +24,7 @@ export async function readPostgresState(databaseUrl: string): Promise<PostgresSt
     await client.connect();
     const { rows } = await client.query('SHOW server_version');
     const lastAppliedAt = await findLastMigration(client);
-    const { entries } = JSON.parse(await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8')) as Journal;
+    const entries = await readMigrations();
     return {
       version: String(rows[0]?.server_version),
       missingMigrations: entries.filter(({ when }) => when > lastAppliedAt).map(({ tag }) => tag),
@@ -37,8 +35,13 @@ export async function readPostgresState(databaseUrl: string): Promise<PostgresSt
   }
 }
 
+/** The migrations of this version, the first one first: their names, and when they were made, Unix ms. */
+export async function readMigrations(): Promise<{ when: number; tag: string }[]> {
+  return JSON.parse(await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8')).entries;
+}
+
 /** Migrations are told apart by when they were made, Unix ms; 0 when there was none. */
-async function findLastMigration(client: pg.Client): Promise<number> {
+export async function findLastMigration(client: pg.Client): Promise<number> {
   const table = await client.query(`SELECT to_regclass('drizzle.__drizzle_migrations') IS NOT NULL AS is_there`);
   if (!table.rows[0]?.is_there) return 0;
   const { rows } = await client.query('SELECT max(created_at) AS last FROM drizzle.__drizzle_migrations');

@@ -29,6 +29,9 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
     case 'create-website':
     case 'audit':
       return onRegistry(command, config, rest, print);
+    case 'backup':
+    case 'restore':
+      return backupOrRestore(command, config, rest, print);
     case 'migrate':
       return migrate(config, rest, print);
     default:
@@ -88,6 +91,25 @@ async function onRegistry(
 ): Promise<number> {
   const { runRegistryCommand } = await import('./run-registry-command.ts');
   return runRegistryCommand(command, config, args, print);
+}
+
+async function backupOrRestore(
+  command: 'backup' | 'restore',
+  config: Readonly<CliConfig>,
+  args: string[],
+  print: Print,
+): Promise<number> {
+  const [{ runBackup }, { runRestore }, { tellingOfPostgres }] = await Promise.all([
+    import('./backup-command.ts'),
+    import('./restore-command.ts'),
+    import('./run-registry-command.ts'),
+  ]);
+  const databaseUrl = findAddresses(config).database();
+  return tellingOfPostgres(() =>
+    command === 'backup'
+      ? runBackup({ databaseUrl, now: () => new Date(), output: process.stdout }, args, print)
+      : runRestore({ databaseUrl, input: process.stdin }, args, print),
+  );
 }
 
 async function migrate(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {

@@ -16,7 +16,7 @@ const unmigratedCodes = ['42P01', '42703'];
 
 export type RegistryCommand = 'create-account' | 'create-key' | 'create-website' | 'audit';
 
-/** Runs a command that works in Postgres alone: what fails there is told with the store's variable, and what to do about it if that is known. */
+/** Runs a command that works in Postgres alone. */
 export async function runRegistryCommand(
   command: RegistryCommand,
   config: Readonly<CliConfig>,
@@ -25,12 +25,19 @@ export async function runRegistryCommand(
 ): Promise<number> {
   const registry = createRegistry(findAddresses(config).database(), { poolMax: 2, timeoutMs: answerMaxMs });
   try {
-    return await run(command, registry, config, args, print);
+    return await tellingOfPostgres(() => run(command, registry, config, args, print));
+  } finally {
+    await registry.close();
+  }
+}
+
+/** Tells of what fails in Postgres with its variable, and what to do about it if that is known. */
+export async function tellingOfPostgres<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
     throw new StartError(`Postgres (DATABASE_URL): ${printable(messageOf(error))}${adviceFor(error)}`);
-  } finally {
-    await registry.close();
   }
 }
 

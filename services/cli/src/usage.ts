@@ -23,6 +23,12 @@ export const usage = `Usage: meridian <command>
   migrate [--dry-run]                       brings Postgres and ClickHouse to this version's schema and sets RETENTION_DAYS;
                                             --dry-run tells what would be done; exit code 1 when that is something
 
+  backup --out <file or folder> [--json]    the registry (accounts, keys, teams, websites, audit log) in a new file;
+                                            - writes to standard output. ClickHouse: docs/backup.md
+  restore --from <file> [--dry-run] [--json]
+                                            puts that into an empty registry of the same schema, all of it or nothing;
+                                            - reads standard input; --dry-run tries everything and keeps nothing
+
   dead-letters list [--limit 50] [--json]   events that could not be stored, the oldest first
   dead-letters show <id>                    one of them, with all its fields
   dead-letters replay <id> | --all          back into the event log, to be stored
