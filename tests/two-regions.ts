@@ -13,22 +13,24 @@ export type Region = (typeof regions)[number];
 const password = 'end-to-end-regions';
 
 /**
- * Two clusters that share the registry and nothing else, each with a Redis and a ClickHouse of its own. `env`: more settings of a region.
- * `addresses`: where the other region finds it, unless at its own port.
+ * Two clusters that share the registry and nothing else, each with a Redis and a ClickHouse of its own. `settingsOf`: more settings of the
+ * regions, which may lead through proxies to each other and to the registry.
  */
-export async function createTwoRegions(options: {
-  env?: Partial<Record<Region, Record<string, string>>>;
-  addresses?: (ports: Record<Region, number>) => Promise<Partial<Record<Region, string>>>;
-}) {
+export async function createTwoRegions(
+  settingsOf: (given: {
+    ports: Record<Region, number>;
+    registryUrl: string;
+  }) => Promise<Partial<Record<Region, Record<string, string>>>> = async () => ({}),
+) {
   const ports = { us: await freePort(), eu: await freePort() };
   const originOf = (region: Region) => `http://127.0.0.1:${ports[region]}`;
-  const addresses = { us: originOf('us'), eu: originOf('eu'), ...(await options.addresses?.(ports)) };
   const dataDir = await mkdtemp(join(tmpdir(), 'meridian-two-regions-'));
   const stores = {
     registry: await createPostgresDatabase(),
     us: { redis: await createRedisDatabase(), clickhouse: await createClickHouseDatabase() },
     eu: { redis: await createRedisDatabase(), clickhouse: await createClickHouseDatabase() },
   };
+  const settings = await settingsOf({ ports, registryUrl: stores.registry.url });
   const warehouses = { us: createWarehouse(stores.us.clickhouse.url), eu: createWarehouse(stores.eu.clickhouse.url) };
   const processes = new Map<Region, Process>();
   const sessions = new Map<Region, Api>();
@@ -44,9 +46,9 @@ export async function createTwoRegions(options: {
       CLICKHOUSE_URL: stores[region].clickhouse.url,
       APP_SECRET: 'a secret of the end-to-end tests, long enough',
       PEER_SECRET: 'a secret between regions, long enough too',
-      PEERS: regions.map((name) => `${name}=${addresses[name]}`).join(','),
+      PEERS: regions.map((name) => `${name}=${originOf(name)}`).join(','),
       ADMIN_PASSWORD: password,
-      ...options.env?.[region],
+      ...settings[region],
     });
     processes.set(region, service);
     await untilReady(service, `${originOf(region)}/readyz`);

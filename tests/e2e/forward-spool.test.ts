@@ -7,12 +7,9 @@ import { createTwoRegions } from '../two-regions.ts';
 
 /** us keeps what eu cannot take; between them stands what takes eu away. */
 let link: Awaited<ReturnType<typeof createTestProxy>> | undefined;
-const cluster = await createTwoRegions({
-  env: { us: { FORWARD_SPOOL: 'on' } },
-  addresses: async (ports) => {
-    link = await createTestProxy({ host: '127.0.0.1', port: ports.eu });
-    return { eu: `http://127.0.0.1:${link.port}` };
-  },
+const cluster = await createTwoRegions(async ({ ports }) => {
+  link = await createTestProxy({ host: '127.0.0.1', port: ports.eu });
+  return { us: { FORWARD_SPOOL: 'on', PEERS: `eu=http://127.0.0.1:${link.port}` } };
 });
 const proxy = link as NonNullable<typeof link>;
 let key: string;

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { chrome, eventually, request, type Website } from '../api-client.ts';
 import { createTwoRegions, type Region, regions } from '../two-regions.ts';
 
-const cluster = await createTwoRegions({});
+const cluster = await createTwoRegions();
 const { originOf, createIn, storedIn, untilStoredIn } = cluster;
 /** Of accounts that live in either region; of each test its own, since each has 50 requests. */
 let keys: Record<Region, string>;

@@ -5,8 +5,8 @@ import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './p
 import type { PeerSettings } from './peer-settings.ts';
 
 const connectMaxMs = 2_000;
-/** Longer than the slowest question of the other region, with its wait for a turn. */
-const answerMaxMs = 90_000;
+/** Longer than a question of the other region takes, with its wait for a turn. */
+const answerMaxMs = 40_000;
 /** The other side closes idle connections, and what stands between forgets them. */
 const idleMaxMs = 4_000;
 /** A region that cannot be reached is not tried again by every request. */

@@ -23,7 +23,11 @@ export type Reply = { status: number; headers: Record<string, string | string[] 
 /** For tests: a collector on a port of its own, over an empty registry and an empty Redis, with an account. */
 export async function startTestIngest(
   settings: Record<string, string> = {},
-  options: { redisUrl?: string; findWebsiteRoute?: IngestDeps['registry']['findWebsiteRoute'] } = {},
+  options: {
+    redisUrl?: string;
+    findWebsiteRoute?: IngestDeps['registry']['findWebsiteRoute'];
+    now?: () => number;
+  } = {},
 ) {
   const fixtures = await createTestRegistry(await createPostgresDatabase());
   const owner = await fixtures.newUser();
@@ -43,10 +47,11 @@ export async function startTestIngest(
     redis,
     subscriber,
     registry,
-    peers: createPeers('us', config),
+    peers: createPeers(config.REGION, config, options.now),
     config,
     counts,
     logger,
+    ...(options.now && { now: options.now }),
   });
   const server = await listen(createProcessRoutes(handle, { redis: () => redis.ping() }), {
     port: 0,
