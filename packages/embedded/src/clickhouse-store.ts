@@ -9,8 +9,8 @@ const engineFile = fileURLToPath(new URL('./clickhouse-engine.mjs', import.meta.
 /** The users of a server in production. */
 const usersFile = new URL('../../../infra/clickhouse/users.xml', import.meta.url);
 
-/** Starts ClickHouse on 127.0.0.1 and returns its address. */
-export function startClickHouse(host: StoreHost): Promise<string> {
+/** Starts ClickHouse on 127.0.0.1 and returns its address. `clusterConfig`: further settings, XML. */
+export function startClickHouse(host: StoreHost, clusterConfig?: string): Promise<string> {
   const { dataDir } = host;
   return host.withProgress('clickhouse', async () => {
     const directory = dataDir.makeDirectory('clickhouse');
@@ -18,6 +18,7 @@ export function startClickHouse(host: StoreHost): Promise<string> {
     // ClickHouse merges what lies in the folder of this name.
     const moreConfig = dataDir.makeDirectory(join('clickhouse', 'meridian.d'));
     dataDir.writeFile(join(moreConfig, 'users.xml'), productUsers(dataDir.password));
+    if (clusterConfig) dataDir.writeFile(join(moreConfig, 'cluster.xml'), clusterConfig);
     const urlOf = (port: number) => `http://${storeUser}:${dataDir.password}@127.0.0.1:${port}`;
     const port = await host.start('clickhouse', {
       command: (port) => ({

@@ -16,6 +16,8 @@ export type StoresOptions = {
   redisUrl?: string | undefined;
   /** Ports to use; otherwise the ones of the last start if they are free, otherwise some free ones. */
   ports?: Partial<Record<StoreName, number>>;
+  /** More settings of ClickHouse than those it has here, as a file of its config.d: what makes it a node of a cluster. */
+  clickhouseConfig?: string;
   /** Hears what takes longer than two seconds, such as `Preparing PostgreSQL …`. */
   onProgress?: (message: string) => void;
   /** Hears of stores that died and are started again. */
@@ -57,7 +59,7 @@ export async function startStores(options: StoresOptions): Promise<Stores> {
     await endOrphans(dataDir);
     const starts = [
       options.databaseUrl ?? startPostgres(host),
-      options.clickhouseUrl ?? startClickHouse(host),
+      options.clickhouseUrl ?? startClickHouse(host, options.clickhouseConfig),
       options.redisUrl ?? startRedis(host),
     ] as const;
     await Promise.allSettled(starts); // none may start after the others have been stopped

@@ -2,7 +2,7 @@
 -- Trap: ClickHouse compares UUIDs by their second half first. Where the order of event ids matters (equal times), UUIDToNum() gives the order of their text.
 -- visitor_key: 63 bits of the session's hash, top bit set where the event is identified: max() over a visit picks its identified session, and
 -- bitAnd(…, 9223372036854775807) is the session again.
-CREATE TABLE IF NOT EXISTS events {{on_cluster}} (
+CREATE TABLE IF NOT EXISTS {{local:events}} {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   created_at DateTime64(3, 'UTC') CODEC(Delta(8), LZ4),
   event_id UUID CODEC(NONE),
@@ -50,13 +50,13 @@ CREATE TABLE IF NOT EXISTS events {{on_cluster}} (
 PARTITION BY toYYYYMM(created_at)
 PRIMARY KEY (website_id, created_at)
 ORDER BY (website_id, created_at, UUIDToNum(event_id))
-SETTINGS non_replicated_deduplication_window = 10000, lightweight_mutation_projection_mode = 'rebuild';
+SETTINGS {{deduplication_window}}, lightweight_mutation_projection_mode = 'rebuild';
 
 -- One row per visit after merging, over its events of type 1 and 2. visit_id is a UUIDv7 whose time is the visit's start as first seen, so that all
 -- rows of a visit share one key and partition; a late event may precede that start, so first_at and last_at are instants of their own.
 -- Trap: SELECT entry.path … FINAL reads the path of any one of the rows; tupleElement(entry, 'path') that of the first pageview.
 -- attributes_min <> attributes_max: the visit's events differ in browser … city; such a visit must be answered from events.
-CREATE TABLE IF NOT EXISTS visits {{on_cluster}} (
+CREATE TABLE IF NOT EXISTS {{local:visits}} {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   start_hour DateTime('UTC') CODEC(Delta(4), LZ4),
   visit_id UUID CODEC(LZ4),
@@ -79,13 +79,13 @@ CREATE TABLE IF NOT EXISTS visits {{on_cluster}} (
 ) ENGINE = {{engine:AggregatingMergeTree}}
 PARTITION BY toMonday(start_hour)
 ORDER BY (website_id, start_hour, visit_id)
-SETTINGS non_replicated_deduplication_window = 10000,
+SETTINGS {{deduplication_window}},
   min_age_to_force_merge_seconds = 7200, min_age_to_force_merge_on_partition_only = 1;
 
 -- entry and exit are those of pageviews: other events carry a value that any pageview beats.
-CREATE MATERIALIZED VIEW IF NOT EXISTS visits_mv {{on_cluster}} TO visits AS
+CREATE MATERIALIZED VIEW IF NOT EXISTS visits_mv {{on_cluster}} TO {{local:visits}} AS
 WITH
-  cityHash64(events.browser, events.os, events.device, events.screen, events.language, events.country, events.region, events.city) AS attributes,
+  cityHash64({{local:events}}.browser, {{local:events}}.os, {{local:events}}.device, {{local:events}}.screen, {{local:events}}.language, {{local:events}}.country, {{local:events}}.region, {{local:events}}.city) AS attributes,
   tuple(toUnixTimestamp64Milli(created_at), UUIDToNum(event_id), toString(url_path)) AS page
 SELECT
   website_id,
@@ -101,12 +101,12 @@ SELECT
   min(language) AS language, min(country) AS country, min(region) AS region, min(city) AS city,
   min(attributes) AS attributes_min,
   max(attributes) AS attributes_max
-FROM events
+FROM {{local:events}}
 WHERE event_type IN (1, 2)
 GROUP BY website_id, start_hour, visit_id;
 
 -- Additive counts (signed, so that they can be corrected) per quarter of an hour, the longest step that divides every zone's offset from UTC.
-CREATE TABLE IF NOT EXISTS site_15m {{on_cluster}} (
+CREATE TABLE IF NOT EXISTS {{local:site_15m}} {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   bucket DateTime('UTC') CODEC(Delta(4), LZ4),
   pageviews SimpleAggregateFunction(sum, Int64) CODEC(LZ4),
@@ -114,16 +114,16 @@ CREATE TABLE IF NOT EXISTS site_15m {{on_cluster}} (
 ) ENGINE = {{engine:AggregatingMergeTree}}
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (website_id, bucket)
-SETTINGS non_replicated_deduplication_window = 10000;
+SETTINGS {{deduplication_window}};
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS site_15m_mv {{on_cluster}} TO site_15m AS
+CREATE MATERIALIZED VIEW IF NOT EXISTS site_15m_mv {{on_cluster}} TO {{local:site_15m}} AS
 SELECT website_id, toStartOfFifteenMinutes(created_at) AS bucket, toInt64(countIf(event_type = 1)) AS pageviews, toInt64(countIf(event_type = 2)) AS custom_events
-FROM events
+FROM {{local:events}}
 WHERE event_type IN (1, 2)
 GROUP BY website_id, bucket;
 
 -- Pageviews of each path per UTC day: ranks the candidates for "top pages".
-CREATE TABLE IF NOT EXISTS path_day {{on_cluster}} (
+CREATE TABLE IF NOT EXISTS {{local:path_day}} {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   day Date CODEC(LZ4),
   url_path String CODEC(ZSTD(1)),
@@ -131,16 +131,16 @@ CREATE TABLE IF NOT EXISTS path_day {{on_cluster}} (
 ) ENGINE = {{engine:AggregatingMergeTree}}
 PARTITION BY toYYYYMM(day)
 ORDER BY (website_id, day, url_path)
-SETTINGS non_replicated_deduplication_window = 10000;
+SETTINGS {{deduplication_window}};
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS path_day_mv {{on_cluster}} TO path_day AS
+CREATE MATERIALIZED VIEW IF NOT EXISTS path_day_mv {{on_cluster}} TO {{local:path_day}} AS
 SELECT website_id, toDate(created_at) AS day, toString(url_path) AS url_path, toInt64(count()) AS pageviews
-FROM events
+FROM {{local:events}}
 WHERE event_type = 1
 GROUP BY website_id, day, url_path;
 
 -- What identify calls told about a session: per key the value of the latest event time wins.
-CREATE TABLE IF NOT EXISTS session_properties {{on_cluster}} (
+CREATE TABLE IF NOT EXISTS {{local:session_properties}} {{on_cluster}} (
   website_id UUID CODEC(LZ4),
   session_id UUID CODEC(LZ4),
   property_key String CODEC(ZSTD(1)),
@@ -151,4 +151,4 @@ CREATE TABLE IF NOT EXISTS session_properties {{on_cluster}} (
   number_value Float64
 ) ENGINE = {{engine:ReplacingMergeTree(created_at)}}
 ORDER BY (website_id, session_id, property_key)
-SETTINGS non_replicated_deduplication_window = 10000;
+SETTINGS {{deduplication_window}};

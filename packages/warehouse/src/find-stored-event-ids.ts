@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { localName, readCluster } from './cluster.ts';
 import type { EventRow } from './event-row.ts';
 import { toReadError } from './warehouse-error.ts';
 
@@ -11,15 +12,28 @@ const KEYS_PER_QUERY = 2_000;
 /** Which of these events are stored: their ids. For batches of which a part may be: only the rest is inserted. */
 export async function findStoredEventIds(client: ClickHouseClient, keys: readonly EventKey[]): Promise<Set<string>> {
   const stored = new Set<string>();
+  const events = await readEverywhere(client);
   for (let start = 0; start < keys.length; start += KEYS_PER_QUERY)
-    for (const id of await findSome(client, keys.slice(start, start + KEYS_PER_QUERY))) stored.add(id);
+    for (const id of await findSome(client, events, keys.slice(start, start + KEYS_PER_QUERY))) stored.add(id);
   return stored;
 }
 
-async function findSome(client: ClickHouseClient, keys: readonly EventKey[]): Promise<string[]> {
+/** A replica may not have yet what another one has acknowledged. */
+async function readEverywhere(client: ClickHouseClient): Promise<string> {
+  try {
+    const cluster = await readCluster(client);
+    return cluster
+      ? `clusterAllReplicas('${cluster}', currentDatabase(), '${localName('events', cluster)}')`
+      : 'events';
+  } catch (error) {
+    throw toReadError(error);
+  }
+}
+
+async function findSome(client: ClickHouseClient, events: string, keys: readonly EventKey[]): Promise<string[]> {
   try {
     const answer = await client.query({
-      query: `SELECT event_id FROM events
+      query: `SELECT event_id FROM ${events}
         WHERE (website_id, created_at) IN (
           SELECT website_id, fromUnixTimestamp64Milli(created_at_ms, 'UTC')
           FROM (SELECT {websites:Array(UUID)} AS website_id, {times:Array(Int64)} AS created_at_ms) ARRAY JOIN website_id, created_at_ms)

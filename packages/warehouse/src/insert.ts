@@ -18,6 +18,8 @@ const insertSettings = {
   input_format_parallel_parsing: 0,
   throw_on_max_partitions_per_insert_block: 0,
   wait_end_of_query: 1,
+  // On a cluster the block is cut by shard, and each part stored there under the token before the insert is acknowledged.
+  distributed_foreground_insert: 1,
 } as const;
 
 const eventsQuery = `INSERT INTO events (${eventColumns.join(', ')}) FORMAT RowBinary`;

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
+import { localName, makeDistributedTables, onCluster, readCluster } from './cluster.ts';
 import { fillRollups } from './fill-rollups.ts';
 
 /** After it questions may be answered from rollups. */
@@ -21,26 +22,36 @@ const statementMaxMs = 6 * 3_600_000;
  * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen, in order.
  * Every statement is written to be repeatable, so that one that was cut short may be run again. Events may flow in meanwhile. Two at once may
  * not where there is data: one would empty what the other has filled; `migrate` of the registry keeps them apart.
- * With `cluster` the tables are replicated ones, created on every node.
+ * With `cluster` the tables are replicated ones on the shards of a cluster, see cluster.ts; it must be the one of the first migration.
  */
 export async function migrate(address: ClickHouseAddress, cluster?: string): Promise<void> {
   const on = (sql: string) => fillPlaceholders(sql, cluster);
   await createDatabase(address, on);
   const client = createClient({ ...clientOptions(address), request_timeout: statementMaxMs });
   try {
+    await refuseOtherCluster(client, cluster);
     await client.command({
       query: on(
-        `CREATE TABLE IF NOT EXISTS schema_migrations {{on_cluster}} (name String, applied_at DateTime('UTC') DEFAULT now())
+        `CREATE TABLE IF NOT EXISTS {{local:schema_migrations}} {{on_cluster}} (name String, applied_at DateTime('UTC') DEFAULT now())
          ENGINE = {{engine:ReplacingMergeTree}} ORDER BY name`,
       ),
     });
+    const distribute = async () => cluster && makeDistributedTables(client, address.database, cluster);
+    await distribute();
     const applied = await appliedMigrations(client);
     for (const name of await migrationNames()) {
       if (applied.has(name)) continue;
       for (const statement of splitStatements(await readFile(new URL(name, MIGRATIONS), 'utf8')))
         await client.command({ query: on(statement), clickhouse_settings: migrationSettings });
+      await distribute();
       await completions[name]?.(client);
-      await client.insert({ table: 'schema_migrations', columns: ['name'], values: [{ name }], format: 'JSONEachRow' });
+      await client.insert({
+        table: 'schema_migrations',
+        columns: ['name'],
+        values: [{ name }],
+        format: 'JSONEachRow',
+        clickhouse_settings: { distributed_foreground_insert: 1 },
+      });
     }
   } finally {
     await client.close();
@@ -71,14 +82,32 @@ export function splitStatements(sql: string): string[] {
     .filter((statement) => statement.replace(/^--.*$/gm, '').trim() !== '');
 }
 
-/** Engines by name for one node, their replicated kind for a cluster. */
+/** What a table remembers of blocks, on one node and on a cluster, where ClickHouse would forget tokens after an hour. */
+const deduplicationWindow = 'non_replicated_deduplication_window = 10000';
+const replicatedWindow = 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800';
+
+/** Tables and engines by name for one node; for a cluster the tables of its shards and the engines' replicated kind. */
 export function fillPlaceholders(sql: string, cluster?: string): string {
   return sql
-    .replaceAll('{{on_cluster}}', cluster ? `ON CLUSTER '${cluster}'` : '')
+    .replaceAll('{{on_cluster}}', onCluster(cluster ?? null))
+    .replaceAll('{{deduplication_window}}', cluster ? replicatedWindow : deduplicationWindow)
+    .replaceAll(/\{\{local:(\w+)\}\}/g, (_, table) => localName(table, cluster ?? null))
     .replaceAll(
       /\{\{engine:(\w+)(\([^)]*\))?\}\}/g,
       (_, name, args = '') => `${cluster ? 'Replicated' : ''}${name}${args}`,
     );
+}
+
+/** Rows of a single node do not come to a cluster by themselves, and another cluster has others. */
+async function refuseOtherCluster(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
+  const answer = await client.query({ query: 'EXISTS TABLE schema_migrations', format: 'JSONEachRow' });
+  const [exists] = await answer.json<{ result: number }>();
+  if (exists?.result !== 1) return;
+  const made = await readCluster(client);
+  if (made === (cluster ?? null)) return;
+  throw new Error(
+    `The tables were made ${made ? `on the cluster ${made}` : 'on a single node'}, but CLICKHOUSE_CLUSTER ${cluster ? `is ${cluster}` : 'is not set'}`,
+  );
 }
 
 async function createDatabase(address: ClickHouseAddress, on: (sql: string) => string) {

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { localName, onCluster, readCluster } from './cluster.ts';
 import { rebuildRollups, rollupTables } from './rollups.ts';
 import { toWriteError } from './warehouse-error.ts';
 
@@ -30,22 +31,35 @@ export async function purgeCollectedBefore(client: ClickHouseClient, websiteId: 
   }
 }
 
-/** Deletes of a table wait for each other, and one costs much even where it finds nothing: so it is looked first. */
+/**
+ * Deletes of a table wait for each other, and one costs much even where it finds nothing: so it is looked first. But on a cluster, where the
+ * replica that is asked may not have yet what another one has.
+ */
 async function deleteRows(
   client: ClickHouseClient,
   table: string,
   condition: string,
   params: Record<string, unknown>,
 ): Promise<void> {
+  const cluster = await readCluster(client);
+  if (!cluster && !(await hasRows(client, table, condition, params))) return;
+  await client.command({
+    query: `DELETE FROM ${localName(table, cluster)} ${onCluster(cluster)} WHERE ${condition}`,
+    query_params: params,
+    clickhouse_settings: deleteSettings,
+  });
+}
+
+async function hasRows(
+  client: ClickHouseClient,
+  table: string,
+  condition: string,
+  params: Record<string, unknown>,
+): Promise<boolean> {
   const found = await client.query({
     query: `SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`,
     query_params: params,
     format: 'JSONEachRow',
   });
-  if ((await found.json()).length === 0) return;
-  await client.command({
-    query: `DELETE FROM ${table} WHERE ${condition}`,
-    query_params: params,
-    clickhouse_settings: deleteSettings,
-  });
+  return (await found.json()).length > 0;
 }

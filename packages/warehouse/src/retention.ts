@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { localName, onCluster, readCluster } from './cluster.ts';
 
 /** What a row's age is counted from, in each table. A visit and a quarter are as old as their first moment, the texts of a month as their last. */
 const ageColumns = {
@@ -22,15 +23,16 @@ export async function setRetention(
   days: number | undefined,
   cluster?: string,
 ): Promise<void> {
-  const onCluster = cluster ? `ON CLUSTER '${cluster}'` : '';
   for (const { table, change } of await planRetention(client, days))
-    await client.command({ query: `ALTER TABLE ${table} ${onCluster} ${change}` });
+    await client.command({ query: `ALTER TABLE ${table} ${onCluster(cluster ?? null)} ${change}` });
 }
 
 /** What `setRetention` would do now. */
 export async function planRetention(client: ClickHouseClient, days: number | undefined): Promise<RetentionChange[]> {
   const changes: RetentionChange[] = [];
-  for (const [table, age] of Object.entries(ageColumns)) {
+  const cluster = await readCluster(client);
+  for (const [name, age] of Object.entries(ageColumns)) {
+    const table = localName(name, cluster);
     const ttl = days === undefined ? '' : `${age} + toIntervalDay(${days})`;
     if ((await ttlOf(client, table)) !== ttl)
       changes.push({ table, change: ttl === '' ? 'REMOVE TTL' : `MODIFY TTL ${ttl}` });
@@ -40,10 +42,11 @@ export async function planRetention(client: ClickHouseClient, days: number | und
 
 /** For how many days rows are sure to be kept now, by the shortest TTL of all tables; undefined: for ever. */
 export async function readRetention(client: ClickHouseClient): Promise<number | undefined> {
+  const cluster = await readCluster(client);
   const answer = await client.query({
     query: `SELECT toInt64OrNull(extract(engine_full, ' TTL .*?toIntervalDay\\((\\d+)\\)')) AS days FROM system.tables
       WHERE database = currentDatabase() AND name IN {tables:Array(String)} AND days IS NOT NULL ORDER BY days LIMIT 1`,
-    query_params: { tables: Object.keys(ageColumns) },
+    query_params: { tables: Object.keys(ageColumns).map((table) => localName(table, cluster)) },
     format: 'JSONEachRow',
   });
   const [row] = await answer.json<{ days: string }>();

@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, type ClickHouseSettings, SettingsMap } from '@clickhouse/client';
+import { localName, onCluster, readCluster, systemTable, untilReplicated, withPlainNames } from './cluster.ts';
 import type { RollupPart, RollupScope, RollupTable } from './rollup-parts.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
@@ -18,16 +19,29 @@ const settings: ClickHouseSettings = {
   output_format_json_quote_64bit_integers: 1,
   // Many rows are named in one statement.
   max_query_size: '10000000',
+  distributed_foreground_insert: 1,
+  distributed_product_mode: 'local',
 };
 
-export type RollupAccess = ReturnType<typeof createRollupAccess>;
+/** What a comparison reads. */
+const comparedTables = ['events', 'site_visits', 'stray_visits', 'site_15m', 'site_texts'] as const;
+
+export type RollupAccess = Awaited<ReturnType<typeof createRollupAccess>>;
 
 /** Statements about rollups of some websites, or of all; queries may have `{websiteIds:Array(UUID)}`. */
-export function createRollupAccess(client: ClickHouseClient, { websiteIds }: Pick<RollupScope, 'websiteIds'>) {
+export async function createRollupAccess(client: ClickHouseClient, { websiteIds }: Pick<RollupScope, 'websiteIds'>) {
+  const cluster = await readCluster(client);
   const settingsFor = (events: string) => ({
     ...settings,
-    additional_table_filters: SettingsMap.from({ events }),
+    additional_table_filters: SettingsMap.from({ [localName('events', cluster)]: events }),
   });
+  const run = async (query: string, events: string): Promise<void> => {
+    await client.command({
+      query,
+      query_params: { websiteIds },
+      clickhouse_settings: { ...settingsFor(events), mutations_sync: '2', lightweight_deletes_sync: '2' },
+    });
+  };
 
   return {
     /**
@@ -36,7 +50,8 @@ export function createRollupAccess(client: ClickHouseClient, { websiteIds }: Pic
      * for, for some seconds, if `isPatient`.
      */
     async read<Row>(query: string, events: string, isPatient: boolean): Promise<{ rows: Row[]; isQuiet: boolean }> {
-      const before = await untilNoInsertRuns(client, isPatient ? idleWaitMaxMs : 0);
+      const before = await untilNoInsertRuns(client, cluster, isPatient ? idleWaitMaxMs : 0);
+      await untilReplicated(client, comparedTables, cluster);
       const queryId = randomUUID();
       const answering = client
         .query({
@@ -47,18 +62,14 @@ export function createRollupAccess(client: ClickHouseClient, { websiteIds }: Pic
           clickhouse_settings: settingsFor(events),
         })
         .then((answer) => answer.json<Row>());
-      await untilReading(client, queryId, answering);
-      const isQuiet = before === (await blocksWritten(client));
+      await untilReading(client, cluster, queryId, answering);
+      const isQuiet = before === (await blocksWritten(client, cluster));
       return { rows: await answering, isQuiet };
     },
-    /** Runs a statement; of events it sees only those for which the condition holds. */
-    async write(query: string, events: string): Promise<void> {
-      await client.command({
-        query,
-        query_params: { websiteIds },
-        clickhouse_settings: { ...settingsFor(events), mutations_sync: '2', lightweight_deletes_sync: '2' },
-      });
-    },
+    /** Inserts what the query gives; of events it sees only those for which the condition holds. */
+    insert: (table: RollupTable, query: string, events: string) => run(`INSERT INTO ${table} ${query}`, events),
+    delete: (table: RollupTable, condition: string) =>
+      run(`DELETE FROM ${localName(table, cluster)} ${onCluster(cluster)} WHERE ${condition}`, '1'),
     async insertRows(table: RollupTable, rows: unknown[]): Promise<void> {
       await client.insert({ table, values: rows, format: 'JSONEachRow', clickhouse_settings: settings });
     },
@@ -76,28 +87,37 @@ export async function viewSelectOf(client: ClickHouseClient, table: RollupTable)
     `SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = '${table}_mv'`,
   );
   if (!row) throw new WarehouseError('unavailable', `There is no view ${table}_mv`);
-  return row.as_select;
+  return withPlainNames(row.as_select, ['events'], await readCluster(client));
 }
 
 /** Gives what is written at a moment at which no insert runs; null when there is none. */
-async function untilNoInsertRuns(client: ClickHouseClient, waitMaxMs: number): Promise<string | null> {
+async function untilNoInsertRuns(
+  client: ClickHouseClient,
+  cluster: string | null,
+  waitMaxMs: number,
+): Promise<string | null> {
   const startedAt = performance.now();
   for (;;) {
-    const written = await blocksWritten(client);
-    if (!(await insertsRun(client))) return written;
+    const written = await blocksWritten(client, cluster);
+    if (!(await insertsRun(client, cluster))) return written;
     if (performance.now() - startedAt >= waitMaxMs) return null;
     await delay(randomInt(idlePauseMaxMs));
   }
 }
 
 /** Until the query has taken what it reads: all of it at one moment, before its first row. */
-async function untilReading(client: ClickHouseClient, queryId: string, answering: Promise<unknown>): Promise<void> {
+async function untilReading(
+  client: ClickHouseClient,
+  cluster: string | null,
+  queryId: string,
+  answering: Promise<unknown>,
+): Promise<void> {
   let ended = false;
   const end = () => {
     ended = true;
   };
   answering.then(end, end);
-  const query = `SELECT count() AS n FROM system.processes WHERE query_id = '${queryId}' AND read_rows > 0`;
+  const query = `SELECT count() AS n FROM ${systemTable('processes', cluster)} WHERE query_id = '${queryId}' AND read_rows > 0`;
   while (!ended) {
     const [row] = await rowsOf<{ n: number | string }>(client, query);
     if (Number(row?.n) > 0) return;
@@ -105,21 +125,22 @@ async function untilReading(client: ClickHouseClient, queryId: string, answering
   }
 }
 
-/** A text that changes with every block written to events. */
-async function blocksWritten(client: ClickHouseClient): Promise<string> {
+/** A text that changes with every block written to events, and not when a replica gets what another one has. */
+async function blocksWritten(client: ClickHouseClient, cluster: string | null): Promise<string> {
   const [row] = await rowsOf<{ written: string }>(
     client,
-    `SELECT toString(arraySort(groupArray((partition_id, last)))) AS written
-     FROM (SELECT partition_id, max(max_block_number) AS last FROM system.parts
-       WHERE database = currentDatabase() AND table = 'events' AND active GROUP BY partition_id)`,
+    `SELECT toString(arraySort(groupArray((shard, partition_id, last)))) AS written
+     FROM (SELECT ${cluster ? "getMacro('shard')" : "''"} AS shard, partition_id, max(max_block_number) AS last
+       FROM ${systemTable('parts', cluster)}
+       WHERE database = currentDatabase() AND table = '${localName('events', cluster)}' AND active GROUP BY shard, partition_id)`,
   );
   return row?.written ?? '';
 }
 
-async function insertsRun(client: ClickHouseClient): Promise<boolean> {
+async function insertsRun(client: ClickHouseClient, cluster: string | null): Promise<boolean> {
   const [row] = await rowsOf<{ running: number }>(
     client,
-    `SELECT count() > 0 AS running FROM system.processes WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
+    `SELECT count() > 0 AS running FROM ${systemTable('processes', cluster)} WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
   );
   return Boolean(row?.running);
 }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { createRollupAccess } from './rollup-access.ts';
+import type { RollupAccess } from './rollup-access.ts';
 import type { RollupPart, RollupTable } from './rollup-parts.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
 
@@ -43,7 +43,7 @@ export const comparisons: Record<RollupTable, Comparison> = {
  */
 export async function findDifferences(
   client: ClickHouseClient,
-  access: ReturnType<typeof createRollupAccess>,
+  access: RollupAccess,
   part: RollupPart,
   isRepaired = false,
 ): Promise<{ sure: Difference[]; undecided: number }> {
@@ -59,7 +59,7 @@ export async function findDifferences(
   return { sure: [], undecided: Math.max(before.length, 1) };
 }
 
-async function look(access: ReturnType<typeof createRollupAccess>, part: RollupPart, isPatient: boolean) {
+async function look(access: RollupAccess, part: RollupPart, isPatient: boolean) {
   const { key, values } = comparisons[part.table];
   const columns = values.map((_, i) => `v${i}`);
   const side = (from: string, isFresh: 0 | 1) =>

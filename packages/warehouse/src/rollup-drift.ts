@@ -23,7 +23,7 @@ export async function compareRollups(
   now: Date,
   scope: RollupScope,
 ): Promise<RollupComparison> {
-  const access = createRollupAccess(client, scope);
+  const access = await createRollupAccess(client, scope);
   const found = createComparison();
   for (const part of await listRollupParts(client, now, scope)) {
     const { sure, undecided } = await findDifferences(client, access, part);

@@ -28,12 +28,12 @@ const againPauseMaxMs = 30_000;
  */
 export async function rebuildRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
   const scope = { websiteIds: [websiteId] };
-  const access = createRollupAccess(client, scope);
+  const access = await createRollupAccess(client, scope);
   const ofWebsites = 'website_id IN {websiteIds:Array(UUID)}';
   for (const table of rollupTables) {
-    await access.write(`DELETE FROM ${table} WHERE ${ofWebsites}`, '1');
+    await access.delete(table, ofWebsites);
     const fresh = `SELECT * FROM (${await viewSelectOf(client, table)}) WHERE ${ofWebsites}`;
-    await access.write(`INSERT INTO ${table} ${fresh}`, '1');
+    await access.insert(table, fresh, '1');
   }
   await repairRollups(client, websiteId);
 }
@@ -58,7 +58,7 @@ export async function repairAll(client: ClickHouseClient, now: Date, scope: Roll
  * disappear, and of visits only those that have a wrong row do, for the moment between its removal and the right one.
  */
 export async function repairScope(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<RollupComparison> {
-  const access = createRollupAccess(client, scope);
+  const access = await createRollupAccess(client, scope);
   const found = createComparison();
   for (const part of await listRollupParts(client, now, scope)) {
     const [rows, undecided] = await repairPart(client, access, part);
@@ -104,12 +104,9 @@ async function repairVisits(access: RollupAccess, part: RollupPart, wrong: reado
   const { table, events } = part;
   const toDelete = wrong.filter(({ stored }) => stored[0] !== 0n);
   const toWrite = wrong.filter(({ fresh }) => fresh[0] !== 0n);
-  if (toDelete.length > 0) await access.write(`DELETE FROM ${table} WHERE ${isOneOf(toDelete)}`, '1');
+  if (toDelete.length > 0) await access.delete(table, isOneOf(toDelete));
   if (toWrite.length > 0)
-    await access.write(
-      `INSERT INTO ${table} SELECT * FROM (${await access.freshRows(part)}) WHERE ${isOneOf(toWrite)}`,
-      events,
-    );
+    await access.insert(table, `SELECT * FROM (${await access.freshRows(part)}) WHERE ${isOneOf(toWrite)}`, events);
 }
 
 /**

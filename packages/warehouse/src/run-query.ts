@@ -35,6 +35,9 @@ export const readSettings = {
   merge_tree_min_rows_for_concurrent_read: '1048576',
   // A partition of visits that is merged into one part is read as it is.
   do_not_merge_across_partitions_select_final: 1,
+  // On a cluster a website's rows lie on one shard, which answers alone, with what is asked inside of a question.
+  optimize_skip_unused_shards: 1,
+  distributed_product_mode: 'local',
 } as const;
 
 /** A little more than ClickHouse itself may take: one that says nothing by then is stuck. */

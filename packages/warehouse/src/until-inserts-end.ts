@@ -1,18 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { readCluster, systemTable } from './cluster.ts';
 import { toReadError } from './warehouse-error.ts';
 
 const pauseMs = 100;
 
 /**
  * Resolves when every insert that runs at the moment of the call has ended, whoever sent it: what it stores is seen by the questions that
- * come after. Looks at the node that it asks.
+ * come after. On a cluster it looks at every node.
  */
 export async function untilInsertsEnd(client: ClickHouseClient): Promise<void> {
   try {
-    for (let running = await runningInserts(client); running.length > 0; ) {
+    const processes = systemTable('processes', await readCluster(client));
+    for (let running = await runningInserts(client, processes); running.length > 0; ) {
       await delay(pauseMs);
-      const now = new Set(await runningInserts(client));
+      const now = new Set(await runningInserts(client, processes));
       running = running.filter((id) => now.has(id));
     }
   } catch (error) {
@@ -20,9 +22,9 @@ export async function untilInsertsEnd(client: ClickHouseClient): Promise<void> {
   }
 }
 
-async function runningInserts(client: ClickHouseClient): Promise<string[]> {
+async function runningInserts(client: ClickHouseClient, processes: string): Promise<string[]> {
   const answer = await client.query({
-    query: `SELECT query_id FROM system.processes WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
+    query: `SELECT query_id FROM ${processes} WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
     format: 'JSONEachRow',
   });
   return (await answer.json<{ query_id: string }>()).map((row) => row.query_id);

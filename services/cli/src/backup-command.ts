@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -58,18 +57,24 @@ async function fileFor(target: string, takenAt: Date): Promise<string> {
 /** Under another name until it is whole and on the disk. */
 async function writeWhole<Head>(file: string, write: (to: Writable) => Promise<Head>) {
   const part = `${file}.part`;
+  const begun = await telling(open(part, 'wx', 0o600));
   try {
-    const head = await write(createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true }));
+    const head = await write(begun.createWriteStream({ flush: true }));
     const { size } = await stat(part);
-    await rename(part, file);
+    await telling(rename(part, file));
     await syncFolder(join(file, '..'));
     return { head, bytes: size };
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST') await rm(part, { force: true });
-    if (path === undefined) throw error;
-    throw new StartError(printable(messageOf(error)));
+    await rm(part, { force: true });
+    throw error;
   }
+}
+
+/** What fails with a file is the operator's: told in one line that names it. */
+async function telling<Value>(work: Promise<Value>): Promise<Value> {
+  return work.catch((error: unknown) => {
+    throw new StartError(printable(messageOf(error)));
+  });
 }
 
 /** So that the new name is on the disk as well. */
