@@ -95,7 +95,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       logger.warn({ err }, 'no news of websites'),
     );
     const jobs = createJobs(redisUrl);
-    const handlers = createWebsiteJobs({ registry, warehouse, redis, partitions });
+    const handlers = createWebsiteJobs({ registry, warehouse, redis, partitions, region: config.REGION });
     const jobWorker = createJobWorker(redisUrl, handlers, createJobErrorLog(logger));
     const endSweep = startRemovalSweep({ registry, jobs, region: config.REGION, logger });
     try {

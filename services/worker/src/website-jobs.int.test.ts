@@ -64,6 +64,16 @@ test('a website deleted with a thousand events in flight leaves no row anywhere;
   expect(await fixture.redis.keys('visits:*')).toHaveLength(20);
 });
 
+test('an order to purge a website of another region is none: only the workers there know when its events are gone', async () => {
+  const [foreign, own] = [await fixture.newWebsite(), await fixture.newWebsite()];
+  await fixture.sql("UPDATE website SET region = 'eu' WHERE id = $1", [foreign]);
+  void fixture.newWorker().run();
+  await deleteAndOrder(foreign);
+  await deleteAndOrder(own);
+  await untilPurged(own);
+  expect(await purgedAt(foreign)).toBeNull();
+});
+
 test('dead letters of a deleted website go with it', async () => {
   const website = await fixture.newWebsite();
   await fixture.ask("ALTER TABLE {db}.events ADD CONSTRAINT odd CHECK tag != 'odd'");

@@ -18,10 +18,12 @@ export type WebsiteJobsDeps = {
   warehouse: Pick<Warehouse, 'findRecentSessions' | 'purgeWebsite' | 'purgeCollectedBefore'>;
   redis: Redis;
   partitions: number;
+  /** The worker's own. */
+  region: string;
 };
 
 /** What is removed from the warehouse and from Redis after the registry has changed. No answer counts it meanwhile. */
-export function createWebsiteJobs({ registry, warehouse, redis, partitions }: WebsiteJobsDeps): JobHandlers {
+export function createWebsiteJobs({ registry, warehouse, redis, partitions, region }: WebsiteJobsDeps): JobHandlers {
   /**
    * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after a removal.
    * After the life of a remembered route every worker judges by the change; what was judged before lies in front of the log's end
@@ -52,6 +54,7 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
   return {
     async purgeWebsite(websiteId, signal) {
       const route = await registry.findWebsiteRoute(websiteId);
+      if (route && route.region !== region) return; // its events are not here, and are not purged by saying so
       // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not either.
       if (route && !route.deleted) throw new Error('The website to purge is not deleted');
       await untilNothingIsOnItsWay(signal);
@@ -62,7 +65,7 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions }: We
 
     async resetWebsite(websiteId, before, signal) {
       const route = await registry.findWebsiteRoute(websiteId);
-      if (!route || route.deleted) return; // the purge removes more
+      if (!route || route.deleted || route.region !== region) return; // the purge removes more
       if (!route.resetAt || route.resetAt < before) throw new Error('The website to reset is not marked as reset');
       await untilNothingIsOnItsWay(signal);
       await forgetInRedis(websiteId, before);
