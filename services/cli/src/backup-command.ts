@@ -6,7 +6,6 @@ import { createGzip } from 'node:zlib';
 import { takeSnapshot } from '@meridian/registry/snapshot';
 import { StartError } from '@meridian/runtime/process';
 import { parseOptions, required } from './arguments.ts';
-import { messageOf } from './checks/finding.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 
 export type BackupDeps = {
@@ -57,24 +56,17 @@ async function fileFor(target: string, takenAt: Date): Promise<string> {
 /** Under another name until it is whole and on the disk. */
 async function writeWhole<Head>(file: string, write: (to: Writable) => Promise<Head>) {
   const part = `${file}.part`;
-  const begun = await telling(open(part, 'wx', 0o600));
+  const begun = await open(part, 'wx', 0o600);
   try {
     const head = await write(begun.createWriteStream({ flush: true }));
     const { size } = await stat(part);
-    await telling(rename(part, file));
+    await rename(part, file);
     await syncFolder(join(file, '..'));
     return { head, bytes: size };
   } catch (error) {
     await rm(part, { force: true });
     throw error;
   }
-}
-
-/** What fails with a file is the operator's: told in one line that names it. */
-async function telling<Value>(work: Promise<Value>): Promise<Value> {
-  return work.catch((error: unknown) => {
-    throw new StartError(printable(messageOf(error)));
-  });
 }
 
 /** So that the new name is on the disk as well. */

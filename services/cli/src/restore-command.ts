@@ -39,9 +39,7 @@ export async function runRestore({ databaseUrl, input }: RestoreDeps, args: stri
 
 function explained(error: unknown): unknown {
   if (error instanceof SnapshotError) return new StartError(`Nothing was restored. ${printable(error.message)}`);
-  const { code, path, errno } = error as NodeJS.ErrnoException;
-  if (typeof code === 'string' && code.startsWith('Z_'))
-    return new StartError(`Nothing was restored. The backup is damaged or cut off: ${messageOf(error)}.`);
-  if (path !== undefined && errno !== undefined) return new StartError(printable(messageOf(error)));
-  return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (!code?.startsWith('Z_')) return error;
+  return new StartError(`Nothing was restored. The backup is damaged or cut off: ${messageOf(error)}.`);
 }
