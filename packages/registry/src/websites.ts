@@ -74,7 +74,8 @@ export async function createWebsite(db: Database, input: NewWebsite, by: Actor):
   try {
     return await db.transaction(async (tx) => {
       if (!(await lockUser(tx, createdBy))) return { ok: false, reason: 'user_not_found' };
-      if (teamId && !(await lockTeam(tx, teamId, 'share'))) return { ok: false, reason: 'team_not_found' };
+      if (typeof teamId === 'string' && !(await lockTeam(tx, teamId, 'share')))
+        return { ok: false, reason: 'team_not_found' };
       const [created] = await tx.insert(website).values(input).returning(websiteColumns);
       if (!created) throw new Error('INSERT returned no row');
       const { id, name, domain, shareId, region } = created;

@@ -27,9 +27,7 @@ export function answerJson(exchange: Exchange, body: string): void {
 
 /** What another region has answered, byte for byte. */
 export function answerForeign(exchange: Exchange, { status, contentType, body }: ForeignAnswer): void {
-  const headers = ['content-type', contentType];
-  if (status === 503) headers.push('retry-after', retryAfterSeconds);
-  answer(exchange, status, headers, body.toString('latin1'));
+  answer(exchange, status, ['content-type', contentType], body.toString('latin1'));
 }
 
 /** An error body (docs/semantics.md "Errors"), as RFC 9457 when the client asks for it. */

@@ -68,7 +68,6 @@ export function createHandOnEvents(deps: HandOnDeps) {
   ): SpooledRequest {
     const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId };
     for (const [name, value] of Object.entries(passedHeaders(request.headers))) headers[name] ??= String(value);
-    headers['content-type'] = 'application/json';
     delete headers['content-encoding']; // the body has been read
     if (!sender.place) for (const name of cdnHeaders) delete headers[name]; // nobody who may has set them
     const idempotencyKey = headers['idempotency-key'] ?? (spool ? randomUUID() : '');
