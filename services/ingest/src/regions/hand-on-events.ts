@@ -70,7 +70,7 @@ export function createHandOnEvents(deps: HandOnDeps) {
     for (const [name, value] of Object.entries(passedHeaders(request.headers))) headers[name] ??= String(value);
     delete headers['content-encoding']; // the body has been read
     if (!sender.place) for (const name of cdnHeaders) delete headers[name]; // nobody who may has set them
-    const idempotencyKey = headers['idempotency-key'] ?? (spool ? randomUUID() : '');
+    const idempotencyKey = headers['idempotency-key'] || (spool ? randomUUID() : '');
     return { route, body, headers, address: sender.address, receivedAtMs: sender.nowMs, idempotencyKey };
   }
 
