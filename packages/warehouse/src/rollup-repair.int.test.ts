@@ -229,7 +229,7 @@ test('while events flow in nothing is taken for drift; what is wrong is found an
   const { undecided } = await repairing;
   await stop();
   if (undecided > 0) await rollups.repair(now, scope);
-}, 180_000);
+}, 400_000);
 
 test('two who put the same website right at once, while events flow in, leave it right', async () => {
   const site = await newSite();
@@ -241,4 +241,4 @@ test('two who put the same website right at once, while events flow in, leave it
   await stop();
   await other.close();
   if (outcomes.some(({ undecided }) => undecided > 0)) await rollups.repair(now, scope);
-}, 180_000);
+}, 400_000);
