@@ -14,7 +14,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = [
   ...['README.md', 'ARCHITECTURE.md', 'DECISIONS.md', 'CONTRIBUTING.md'],
-  ...readdirSync(join(root, 'docs')).map((file) => `docs/${file}`),
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
 ];
 const settings = [
   ...new Set(

@@ -37,8 +37,13 @@ test('the README names every metric, and no other', () => {
   expect(namesIn(read('README.md'))).toEqual(names);
 });
 
-test('alarms are raised on metrics that exist', () => {
+test('alarms and dashboards are made of metrics that exist, and every metric is on a dashboard', () => {
+  const series = metrics.flatMap(({ name, type }) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+  );
   const alarmed = namesIn(read('infra/prometheus/alerts.yaml'));
+  const shown = ['events', 'questions'].flatMap((board) => namesIn(read(`infra/grafana/${board}.json`)));
   expect(alarmed.length).toBeGreaterThan(4);
-  expect(alarmed.filter((name) => !names.includes(name))).toEqual([]);
+  expect([...alarmed, ...shown].filter((name) => !series.includes(name))).toEqual([]);
+  expect(names.filter((name) => !shown.some((one) => one.replace(/_(bucket|count)$/, '') === name))).toEqual([]);
 });

@@ -1,0 +1,197 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CliConfig } from '@meridian/cli/config';
+import { IngestConfig } from '@meridian/ingest/config';
+import { QueryEnvironment } from '@meridian/query/config';
+import { WorkerConfig } from '@meridian/worker/config';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { root } from '../processes.ts';
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const files = ['deploy', 'infra'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+);
+
+test('every YAML and JSON file can be read, and says nothing twice', () => {
+  // What the templates of the chart become is read in chart.test.ts.
+  const yaml = files.filter((file) => /\.ya?ml$/.test(file) && !file.includes('/templates/'));
+  const json = files.filter((file) => file.endsWith('.json'));
+  expect(yaml.length).toBeGreaterThan(3);
+  expect(json.length).toBeGreaterThan(2);
+  for (const file of yaml)
+    for (const { errors, warnings } of parseAllDocuments(read(file), { merge: true }))
+      expect([...errors, ...warnings], file).toEqual([]);
+  for (const file of json) expect(() => JSON.parse(read(file)), file).not.toThrow();
+});
+
+describe('the Dockerfile', () => {
+  const text = read('deploy/Dockerfile');
+  const instructions = text
+    .replace(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => /^[A-Z]+ /.test(line))
+    .map((line) => ({ name: line.split(' ')[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }));
+  const named = (name: string) => instructions.filter((instruction) => instruction.name === name);
+
+  test('builds on images of a named version and ships nothing of the stage that builds but its result', () => {
+    const bases = named('FROM').map(({ rest }) => rest.split(' ')[0] ?? '');
+    expect(bases).toHaveLength(2);
+    for (const base of bases) expect(base).toMatch(/^[a-z]+:\d[\w.]*-[\w-]+$/);
+    const last = instructions.slice(instructions.findLastIndex(({ name }) => name === 'FROM'));
+    expect(last.filter(({ name }) => name === 'COPY').map(({ rest }) => rest)).toEqual([
+      expect.stringMatching(/^--from=build /),
+    ]);
+    expect(last.filter(({ name }) => name === 'RUN')).toEqual([]);
+  });
+
+  test('runs as nobody special, without a shell', () => {
+    const after = instructions.slice(instructions.findLastIndex(({ name }) => name === 'USER'));
+    expect(after[0]?.rest).not.toMatch(/^(root|0)\b/);
+    expect(after.map(({ name }) => name)).toEqual(['USER', 'CMD']);
+    expect(Array.isArray(JSON.parse(after[1]?.rest ?? ''))).toBe(true);
+  });
+
+  test('installs what the lock file says, adds nothing from elsewhere, holds no secret', () => {
+    expect(named('RUN').some(({ rest }) => rest.includes('--frozen-lockfile'))).toBe(true);
+    expect(named('ADD')).toEqual([]);
+    expect(text).not.toMatch(/\b(sudo|curl|wget|apt-get|apk)\b/);
+    expect(
+      named('ENV')
+        .concat(named('ARG'))
+        .filter(({ rest }) => /SECRET|PASSWORD|TOKEN|_URL/.test(rest)),
+    ).toEqual([]);
+    const ignored = read('.dockerignore').split('\n');
+    for (const file of ['.env', 'deploy/.env', '.git', '**/node_modules']) expect(ignored).toContain(file);
+  });
+
+  test('copies only what is there', () => {
+    const sources = named('COPY').filter(({ rest }) => !rest.startsWith('--from'));
+    const paths = sources.flatMap(({ rest }) => rest.split(' ').slice(0, -1));
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+describe('compose.yaml', () => {
+  const compose = parse(read('deploy/compose.yaml'), { merge: true });
+  const services = Object.entries<Record<string, never>>(compose.services);
+  const settings: Record<string, { shape: object }> = {
+    ingest: IngestConfig,
+    worker: WorkerConfig,
+    query: QueryEnvironment,
+    migrate: CliConfig,
+    meridian: CliConfig,
+  };
+
+  test('runs official images of a named version, whose own are built from the Dockerfile', () => {
+    for (const [name, { image, build }] of services) {
+      if (build) expect(build).toMatchObject({ context: '..', dockerfile: 'deploy/Dockerfile' });
+      else expect(image, name).toMatch(/^[a-z/-]+:\d+(\.\d+)*$/);
+    }
+  });
+
+  test('whatever goes on running says whether it is well, is started again and does not fill the disk with its log', () => {
+    const ends = ['migrate', 'meridian'];
+    const lasting = services.filter(([name]) => !ends.includes(name));
+    expect(lasting.length).toBe(7);
+    for (const [name, service] of lasting)
+      expect(service, name).toMatchObject({
+        healthcheck: { test: expect.anything() },
+        restart: 'unless-stopped',
+        logging: { driver: 'local' },
+      });
+  });
+
+  test('gives its processes no variable that they do not know, and every file that it mounts is there', () => {
+    const other = ['APP_SECRET', 'HOST']; // in the part that all share
+    for (const [name, config] of Object.entries(settings)) {
+      const given = Object.keys(compose.services[name].environment);
+      expect(
+        given.filter((variable) => !other.includes(variable) && !(variable in config.shape)),
+        name,
+      ).toEqual([]);
+    }
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes as string[]);
+    const ours = mounted.flatMap((volume) => /^(\.\.?\/[^:]+):/.exec(volume)?.[1] ?? []);
+    expect(ours.length).toBeGreaterThan(5);
+    const made = ['./geoip']; // by Docker, empty, unless the operator has one
+    expect(ours.filter((path) => !made.includes(path) && !existsSync(join(root, 'deploy', path)))).toEqual([]);
+  });
+
+  test('names in its head what its .env must hold', () => {
+    const text = read('deploy/compose.yaml');
+    const required = new Set([...text.matchAll(/\$\{([A-Z_]+):\?\}/g)].map(([, name = '']) => name));
+    const [, told = ''] = /it must hold five:\n#(.*)\n/.exec(text) ?? [];
+    expect(
+      told
+        .split(',')
+        .map((name) => name.trim())
+        .sort(),
+    ).toEqual([...required].sort());
+  });
+});
+
+describe('runbooks', () => {
+  const rules: { alert: string; labels: { severity: string }; annotations: { summary: string; runbook: string } }[] =
+    parse(read('infra/prometheus/alerts.yaml')).groups.flatMap(({ rules }: { rules: [] }) => rules);
+  const runbooks = readdirSync(join(root, 'docs/runbooks'))
+    .filter((file) => file !== 'README.md')
+    .map((file) => `docs/runbooks/${file}`);
+
+  test('every alarm has one that knows it, and says who has to act', () => {
+    expect(rules.length).toBeGreaterThan(8);
+    for (const { alert, labels, annotations } of rules) {
+      expect(['page', 'ticket'], alert).toContain(labels.severity);
+      expect(runbooks, alert).toContain(annotations.runbook);
+      expect(read(annotations.runbook)).toContain(`**${alert}**`);
+      expect(read('docs/runbooks/README.md')).toContain(alert);
+    }
+  });
+
+  test('each says how one notices, what it means, what to do and how to know that it is over', () => {
+    expect(runbooks.length).toBeGreaterThan(8);
+    for (const file of runbooks) {
+      const headings = [...read(file).matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+      expect(headings, file).toEqual(['How you notice', 'What it means', 'What to do', 'How to know it is over']);
+      expect(read('docs/runbooks/README.md')).toContain(`](${file.split('/').at(-1)})`);
+    }
+  });
+
+  test('alarms and links that they name exist', () => {
+    const alarms = rules.map(({ alert }) => alert);
+    for (const file of [...runbooks, 'docs/runbooks/README.md']) {
+      const text = read(file);
+      const named = [...text.matchAll(/\*\*([A-Z][a-z]+(?:[A-Z][a-z]+)+)\*\*/g)].map(([, name = '']) => name);
+      expect(
+        named.filter((name) => !alarms.includes(name)),
+        file,
+      ).toEqual([]);
+      const links = [...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, link]) => `docs/runbooks/${link}`);
+      expect(
+        links.filter((link) => !existsSync(join(root, link))),
+        file,
+      ).toEqual([]);
+    }
+  });
+});
+
+test('dashboards ask the Prometheus that is chosen, their panels do not overlap and have a number of their own', () => {
+  for (const file of files.filter((file) => /grafana\/.*\.json$/.test(file))) {
+    const { panels, uid, templating } = JSON.parse(read(file));
+    expect(uid, file).toMatch(/^[a-z-]+$/);
+    expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
+    expect(new Set(panels.map(({ id }: { id: number }) => id)).size).toBe(panels.length);
+    const taken = new Set<string>();
+    for (const { datasource, gridPos, targets, title } of panels) {
+      expect(datasource.uid, title).toBe(`$\{datasource}`);
+      for (const target of targets) expect(target.datasource.uid, title).toBe(`$\{datasource}`);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(x < 24 && !taken.has(`${x},${y}`), title).toBe(true);
+          taken.add(`${x},${y}`);
+        }
+      for (const [path] of JSON.stringify(panels).matchAll(/docs\/runbooks\/[\w-]+\.md/g))
+        expect(existsSync(join(root, path)), path).toBe(true);
+    }
+  }
+});
