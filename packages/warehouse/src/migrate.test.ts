@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { fillPlaceholders, migrationNames, splitStatements } from './migrate.ts';
 
@@ -8,12 +9,28 @@ test('a statement ends with a semicolon at the end of its line', () => {
   ]);
 });
 
-test('placeholders make plain tables on one node and replicated ones on a cluster', () => {
-  const sql = 'CREATE TABLE t {{on_cluster}} (a UInt8) ENGINE = {{engine:ReplacingMergeTree(version)}} ORDER BY a';
-  expect(fillPlaceholders(sql)).toBe('CREATE TABLE t  (a UInt8) ENGINE = ReplacingMergeTree(version) ORDER BY a');
-  expect(fillPlaceholders(sql, 'main')).toBe(
-    "CREATE TABLE t ON CLUSTER 'main' (a UInt8) ENGINE = ReplicatedReplacingMergeTree(version) ORDER BY a",
+test('placeholders make plain tables on one node, and replicated ones behind Distributed tables on a cluster', () => {
+  const sql =
+    'CREATE TABLE {{local:t}} {{on_cluster}} (a UInt8) ENGINE = {{engine:ReplacingMergeTree(version)}} ORDER BY a SETTINGS {{deduplication_window}}';
+  expect(fillPlaceholders(sql)).toBe(
+    'CREATE TABLE t  (a UInt8) ENGINE = ReplacingMergeTree(version) ORDER BY a SETTINGS non_replicated_deduplication_window = 10000',
   );
+  expect(fillPlaceholders(sql, 'main')).toBe(
+    "CREATE TABLE t_local ON CLUSTER 'main' (a UInt8) ENGINE = ReplicatedReplacingMergeTree(version) ORDER BY a SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800",
+  );
+});
+
+test('every table, view and window of a migration is written for a cluster too', async () => {
+  for (const name of await migrationNames()) {
+    const sql = await readFile(new URL(`../clickhouse-migrations/${name}`, import.meta.url), 'utf8');
+    for (const statement of splitStatements(sql)) {
+      const code = statement.replace(/^--.*$/gm, '');
+      expect(code).toContain('{{on_cluster}}');
+      expect(code).not.toMatch(
+        /ENGINE = (?!\{\{)|(?<!\w)(TABLE( IF (NOT )?EXISTS)?|TO|FROM) (?!IF|\{\{|\()\w+|deduplication_window =/,
+      );
+    }
+  }
 });
 
 test('migrations are numbered without gaps', async () => {

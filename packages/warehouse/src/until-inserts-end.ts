@@ -11,8 +11,9 @@ const pauseMs = 100;
  */
 export async function untilInsertsEnd(client: ClickHouseClient): Promise<void> {
   try {
-    const processes = systemTable('processes', await readCluster(client));
-    for (let running = await runningInserts(client, processes); running.length > 0; ) {
+    const [cluster, own] = await Promise.all([readCluster(client), runningInserts(client, 'system.processes')]);
+    const processes = systemTable('processes', cluster);
+    for (let running = cluster ? await runningInserts(client, processes) : own; running.length > 0; ) {
       await delay(pauseMs);
       const now = new Set(await runningInserts(client, processes));
       running = running.filter((id) => now.has(id));
