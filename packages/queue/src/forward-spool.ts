@@ -1,20 +1,24 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
-/** A request of collection that waits for the region that stores its events. Body and headers are what the sender sent. */
+/** A request of collection that waits for the region that stores its events, as its sender sent it. */
 const SpooledRequest = z.object({
   route: z.enum(['send', 'batch']),
   /** JSON text. */
   body: z.string(),
+  /** Those that the other region needs. */
   headers: z.record(z.string(), z.string()),
-  /** The client's. */
+  /** The client's: forgotten with the delivery. */
   address: z.string(),
   /** Unix ms. */
   receivedAtMs: z.number(),
-  /** With which it is delivered, however often that is tried. */
+  /** With which it is delivered, however often that is tried; '' = none, for what is never kept. */
   idempotencyKey: z.string(),
 });
 export type SpooledRequest = z.infer<typeof SpooledRequest>;
+
+/** `request`: null when it cannot be read. `size`: its bytes. */
+export type SpooledEntry = { id: string; request: SpooledRequest | null; size: number };
 
 export type ForwardSpool = ReturnType<typeof createForwardSpool>;
 
@@ -25,21 +29,42 @@ if owner and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 
+/** Keeps an entry, unless all of the region's would have more bytes than they may. */
+const keepScript = `
+local size = tonumber(redis.call('GET', KEYS[2]) or '0') + #ARGV[1]
+if size > tonumber(ARGV[2]) then return 0 end
+redis.call('XADD', KEYS[1], '*', 'request', ARGV[1])
+redis.call('SET', KEYS[2], size)
+return 1`;
+
+/** Takes an entry away and puts what is left of it, if anything, behind the others: once, however often it is said. */
+const settleScript = `
+if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
+local change = #ARGV[3] - tonumber(ARGV[2])
+if ARGV[3] ~= '' then redis.call('XADD', KEYS[1], '*', 'request', ARGV[3]) end
+redis.call('INCRBY', KEYS[2], change)
+return 1`;
+
 /** Requests for other regions that could not be reached, kept in this region's Redis as durably as the event log, oldest first. */
 export function createForwardSpool(redis: Redis) {
   const key = (region: string) => `forward:{${region}}`;
+  const sizeKey = (region: string) => `${key(region)}:size`;
   return {
-    /** Resolves when it is kept. */
-    async keep(region: string, request: SpooledRequest): Promise<void> {
-      await redis.xadd(key(region), '*', 'request', JSON.stringify(request));
+    /** Resolves when it is kept; false when the region's requests would take more than `maxBytes`. */
+    async keep(region: string, request: SpooledRequest, maxBytes: number): Promise<boolean> {
+      const kept = await redis.eval(keepScript, 2, key(region), sizeKey(region), JSON.stringify(request), maxBytes);
+      return kept === 1;
     },
-    /** The oldest one; null when none waits. */
-    async oldest(region: string): Promise<{ id: string; request: SpooledRequest } | null> {
-      const [entry] = await redis.xrange(key(region), '-', '+', 'COUNT', 1);
-      return entry ? { id: entry[0], request: SpooledRequest.parse(JSON.parse(entry[1][1] ?? '')) } : null;
+    /** The oldest that stand behind the id; '-' = from the first one on. */
+    async list(region: string, afterId: string, count: number): Promise<SpooledEntry[]> {
+      const start = afterId === '-' ? '-' : `(${afterId}`;
+      const entries = await redis.xrange(key(region), start, '+', 'COUNT', count);
+      return entries.map(([id, [, text = '']]) => ({ id, request: parseRequest(text), size: Buffer.byteLength(text) }));
     },
-    async remove(region: string, id: string): Promise<void> {
-      await redis.xdel(key(region), id);
+    /** Done with an entry, but for `rest`. Nothing happens when somebody else was done with it before. */
+    async settle(region: string, { id, size }: SpooledEntry, rest: SpooledRequest | null): Promise<void> {
+      const text = rest ? JSON.stringify(rest) : '';
+      await redis.eval(settleScript, 2, key(region), sizeKey(region), id, size, text);
     },
     /** How many requests wait. */
     waiting: (region: string): Promise<number> => redis.xlen(key(region)),
@@ -48,4 +73,12 @@ export function createForwardSpool(redis: Redis) {
       return (await redis.eval(leaseScript, 1, `${key(region)}:lease`, owner, ms)) === 1;
     },
   };
+}
+
+function parseRequest(text: string): SpooledRequest | null {
+  try {
+    return SpooledRequest.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }

@@ -87,8 +87,10 @@ export function createLogConsumer({
   async function prepare(): Promise<void> {
     while (preparedEpoch !== epoch) {
       const preparing = epoch;
+      const server = await redis.info('server');
+      if (server.includes('redis_mode:cluster')) throw new Error('The event log needs one Redis, not a Redis Cluster');
       for (const stream of streams) await createGroup(redis, stream);
-      const runId = /run_id:(\w+)/.exec(await redis.info('server'))?.[1] ?? '';
+      const runId = /run_id:(\w+)/.exec(server)?.[1] ?? '';
       const answer = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
       const [isNew, ...ids] = answer as [number, ...Buffer[]];
       preparedAt = performance.now();

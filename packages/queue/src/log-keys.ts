@@ -1,8 +1,9 @@
-/**
- * Keys of the event log in Redis. One call takes keys of several partitions, so all of a log lies in one Redis, not in a cluster;
- * the braces only set the partition's number off from what follows it.
- * The append script derives the keys of visits from the key of the events: change both together.
+/*
+ * Keys of the event log in Redis. What belongs to one partition has one hash tag: its events, dead letters, visits and idempotency records. But
+ * a call, a batch and a count are of several partitions, so that a log lies in one Redis and not in a Redis Cluster, which workers refuse.
  */
+
+/** The append script derives the keys of visits from it: change both together. */
 export function eventsKey(partition: number): string {
   return `events:{${partition}}`;
 }
