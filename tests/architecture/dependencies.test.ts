@@ -17,7 +17,7 @@ const allowed: Record<string, string[]> = {
   'services/ingest': ['contract', 'runtime', 'peers', 'queue', 'registry'],
   'services/worker': ['contract', 'runtime', 'queue', 'registry', 'warehouse'],
   'services/query': ['contract', 'runtime', 'peers', 'queue', 'registry', 'warehouse'],
-  'services/cli': ['contract', 'runtime', 'queue', 'registry', 'warehouse'],
+  'services/cli': ['contract', 'runtime', 'peers', 'queue', 'registry', 'warehouse'],
   'services/standalone': [
     ...['contract', 'runtime', 'peers', 'queue', 'registry', 'warehouse', 'embedded'],
     ...['ingest', 'worker', 'query'],
@@ -56,7 +56,7 @@ const productFiles = parts.flatMap((part) =>
     .map((file) => ({ file: relative(root, file), part, text: readFileSync(file, 'utf8') })),
 );
 const specifiersIn = (text: string) =>
-  [...text.matchAll(/(?<![.\w])(?:from|import|require\.resolve)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+  [...text.matchAll(/(?<![.\w'])(?:from|import|require\.resolve)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
     ([, specifier = '']) => specifier,
   );
 const imports: Import[] = productFiles.flatMap(({ file, part, text }) =>

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PeerSettings } from '@meridian/peers/peer-settings';
 import { ConfigError, eventLogPartitions, region, retentionDays } from '@meridian/runtime/config';
+import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { StartError } from '@meridian/runtime/process';
 import { z } from 'zod';
 
@@ -17,6 +19,9 @@ export const CliConfig = z.object({
   /** For how many days events are kept; unset: for ever. `migrate` sets it. */
   RETENTION_DAYS: retentionDays,
   DATA_DIR: z.string().default('.meridian'),
+  ...PeerSettings.shape,
+  CLIENT_IP_HEADER: ProxySettings.shape.CLIENT_IP_HEADER,
+  GEOIP_DB: z.string().optional(),
 });
 export type CliConfig = z.infer<typeof CliConfig>;
 

@@ -24,6 +24,8 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
       return checkRollups(config, rest, print);
     case 'doctor':
       return doctor(config, rest, print);
+    case 'regions':
+      return regions(config, rest, print);
     case 'create-account':
     case 'create-key':
     case 'create-website':
@@ -69,18 +71,32 @@ async function checkRollups(config: Readonly<CliConfig>, args: string[], print: 
 }
 
 async function doctor(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
-  const [{ createWarehouse }, { runDoctor }] = await Promise.all([
+  const [{ createRegistry }, { createWarehouse }, { runDoctor }] = await Promise.all([
+    import('@meridian/registry/registry'),
     import('@meridian/warehouse/warehouse'),
     import('./doctor-command.ts'),
   ]);
   const addresses = findAddresses(config);
-  const [databaseUrl, redisUrl] = [addresses.database(), addresses.redis()];
-  const warehouse = createWarehouse(addresses.clickhouse());
-  const parts = { databaseUrl, warehouse, partitions: config.EVENT_LOG_PARTITIONS, now: () => new Date() };
-  // The warehouse is not closed: that would wait for what a check has given up. The process ends next.
+  const [databaseUrl, clickhouseUrl, redisUrl] = [addresses.database(), addresses.clickhouse(), addresses.redis()];
+  const { EVENT_LOG_PARTITIONS: partitions, REGION: region } = config;
+  const registry = createRegistry(databaseUrl, { poolMax: 1, timeoutMs: connectMaxMs });
+  const warehouse = createWarehouse(clickhouseUrl);
+  const stores = { databaseUrl, clickhouseUrl, registry, warehouse };
+  const parts = { ...stores, partitions, region, settings: config, now: () => new Date() };
+  // Neither of them is closed: that would wait for what a check has given up. The process ends next.
   return withRedis(redisUrl, (redis, whyRedisIsAway) =>
     withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, whyRedisIsAway, jobs }, args, print)),
   );
+}
+
+async function regions(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ runRegions }, { tellingOfPostgres }] = await Promise.all([
+    import('./regions-command.ts'),
+    import('./run-registry-command.ts'),
+  ]);
+  const databaseUrl = findAddresses(config).database();
+  const parts = { databaseUrl, region: config.REGION, peers: config.PEERS, now: () => new Date() };
+  return tellingOfPostgres(() => runRegions(parts, args, print));
 }
 
 async function onRegistry(

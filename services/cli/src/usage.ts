@@ -43,8 +43,14 @@ export const usage = `Usage: meridian <command>
                                             unless told (UTC, --to is the first day that is not looked at); --repair puts
                                             right what differs; exit code 1 when something differs and was not put right
 
-  doctor [--json]                           checks stores, settings and counts; exit code 1 when something is wrong
+  doctor [--url https://…] [--canary [--website <id>]] [--json]
+                                            checks stores, settings, counts, clocks and the other regions; exit code 1 when
+                                            something is wrong. With --url the services behind it as well; --canary sends
+                                            them two events, for a website that is made and deleted or for --website
+
+  regions [--json]                          all regions: whether and how fast they answer, their clocks, accounts, websites;
+                                            exit code 1 when one does not answer as itself
 
 Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR.
-EVENT_LOG_PARTITIONS, REGION, RETENTION_DAYS, CLICKHOUSE_CLUSTER as the services have them.
+EVENT_LOG_PARTITIONS, REGION, PEERS, PEER_SECRET, RETENTION_DAYS, CLICKHOUSE_CLUSTER, GEOIP_DB as the services have them.
 Exit codes: 0 done; 1 not, or a check says FAIL; 2 the command line or a setting makes no sense.`;

@@ -1,9 +1,13 @@
 import type { EventCounts } from '@meridian/queue/event-counts';
 import { describe, expect, test } from 'vitest';
+import { judgeAddresses } from './canary.ts';
 import { judgeClickHouse } from './clickhouse.ts';
+import { judgeClocks, measureClock } from './clocks.ts';
 import { judgeAccounting } from './event-log.ts';
+import { judgeGeoFile } from './geo-file.ts';
 import { judgePostgres } from './postgres.ts';
 import { judgeRedisSettings } from './redis.ts';
+import { judgeAnswer } from './regions.ts';
 
 describe('settings of Redis', () => {
   const asShipped = {
@@ -78,4 +82,54 @@ describe('the accounting', () => {
     expect(statusOf(made, { queued: 9, deadLettered: 6 }, still)).toBe('OK');
     expect(statusOf(made, { queued: 11, deadLettered: 6 }, still)).toBe('FAIL');
   });
+});
+
+describe('clocks', () => {
+  test('are measured by the middle of question and answer', async () => {
+    const times = [1_000, 1_400];
+    const now = () => new Date(times.shift() ?? 0);
+    expect(await measureClock(async () => new Date(6_200), now)).toBe(5_000);
+  });
+
+  test.each([
+    ['OK', 1_900],
+    ['WARN', 2_100],
+    ['WARN', -59_000],
+    ['FAIL', 61_000],
+    ['FAIL', -61_000],
+  ])('are %s when one is ahead by %d ms', (status, ms) => {
+    const aheadMs = new Map([
+      ['Postgres', 0],
+      ['Redis', ms],
+    ]);
+    expect(judgeClocks(aheadMs)).toMatchObject({ status, detail: expect.stringContaining('Postgres +0.0 s, Redis') });
+  });
+});
+
+describe('an address', () => {
+  const answer = { region: 'eu', latencyMs: 12.4, aheadMs: 0 };
+  test.each([
+    ['OK', {}],
+    ['OK', { aheadMs: null }],
+    ['FAIL', { region: 'us' }],
+    ['FAIL', { region: '' }],
+    ['WARN', { aheadMs: -120_000 }],
+    ['FAIL', { aheadMs: 900_000 }],
+  ])('is %s with %j', (status, changes) => {
+    expect(judgeAnswer('eu', 'https://eu.example', { ...answer, ...changes }).status).toBe(status);
+  });
+});
+
+test('a geo file is told with its kind and day, and is old after a year', () => {
+  const now = new Date('2026-06-10T00:00:00Z');
+  const judge = (builtAt: string) => judgeGeoFile('/geo.mmdb', 'City', new Date(builtAt), now);
+  expect(judge('2026-05-01T00:00:00Z')).toEqual({ status: 'OK', detail: '/geo.mmdb: City, of 2026-05-01' });
+  expect(judge('2025-01-01T00:00:00Z').status).toBe('WARN');
+});
+
+test('made-up addresses that are believed are worth a look', () => {
+  expect([judgeAddresses('X-Forwarded-For', false).status, judgeAddresses('X-Forwarded-For', true).status]).toEqual([
+    'OK',
+    'WARN',
+  ]);
 });
