@@ -37,6 +37,21 @@ securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, seccom
 securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: [ALL] } }
 {{- end }}
 
+{{/* The volume of a city file, for who reads it: ingest, and the doctor. */}}
+{{- define "meridian.geoipMount" -}}
+{{- if .Values.geoipVolume -}}
+volumeMounts: [{ name: geoip, mountPath: /geoip, readOnly: true }]
+{{- end }}
+{{- end }}
+
+{{- define "meridian.geoipVolume" -}}
+{{- with .Values.geoipVolume -}}
+volumes:
+  - name: geoip
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end }}
+
 {{- define "meridian.secretEnv" -}}
 - { name: {{ .name }}, valueFrom: { secretKeyRef: { name: {{ .root.Values.secret }}, key: {{ .key | default .name }}, optional: {{ .optional | default false }} } } }
 {{- end }}
@@ -62,14 +77,16 @@ securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true
 {{ include "meridian.secretEnv" (dict "root" $root "name" "DATABASE_REPLICA_URL" "optional" true) }}
 {{ include "meridian.secretEnv" (dict "root" $root "name" "APP_SECRET") }}
 {{ include "meridian.secretEnv" (dict "root" $root "name" "APP_SECRET_PREVIOUS" "optional" true) }}
+{{- /* Longer than it takes until nobody sends to a pod that is about to end. */}}
+- { name: STOP_DELAY_MS, value: "5000" }
+{{- end }}
+{{- if or $isPublic (eq $part "operator") }}
 {{- with $root.Values.peers }}
 {{- $peers := list }}
 {{- range $name, $url := . }}{{ $peers = append $peers (printf "%s=%s" $name $url) }}{{ end }}
 - { name: PEERS, value: {{ join "," $peers | quote }} }
 {{ include "meridian.secretEnv" (dict "root" $root "name" "PEER_SECRET") }}
 {{- end }}
-{{- /* Longer than it takes until nobody sends to a pod that is about to end. */}}
-- { name: STOP_DELAY_MS, value: "5000" }
 {{- end }}
 {{- if eq $part "query" }}
 - { name: MODE, value: {{ $root.Values.mode }} }
