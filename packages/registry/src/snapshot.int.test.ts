@@ -1,6 +1,7 @@
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestRegistry, testActor } from './registry-fixtures.ts';
+import { repeatRemovals } from './repeat-removals.ts';
 import { restoreSnapshot, snapshotTables, takeSnapshot } from './snapshot.ts';
 
 type TestRegistry = Awaited<ReturnType<typeof createTestRegistry>>;
@@ -174,6 +175,22 @@ test('a registry that holds anything, or has another schema, is left alone', asy
   await target.sql('INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ($1, 4102444800000)', ['later']);
   await expect(restore(target, snapshot)).rejects.toThrow('later version');
   await expect(take(target)).rejects.toThrow('later version');
+});
+
+test('removals of one region are ordered again where only its other store was restored', async () => {
+  const target = await newRegistry();
+  await restore(target, snapshot);
+  const { registry, url } = target;
+  const complete = async () => {
+    for (const id of await registry.listUnpurgedWebsites('us')) await registry.markWebsitePurged(id);
+    for (const { id, before } of await registry.listPendingResets('us')) await registry.markWebsiteReset(id, before);
+  };
+  await complete();
+  expect(await repeatRemovals(url, 'eu')).toEqual({ purges: 0, resets: 0 });
+  expect(await registry.listUnpurgedWebsites('us')).toEqual([]);
+  expect(await repeatRemovals(url, 'us')).toEqual({ purges: 1, resets: 1 });
+  expect(await registry.listUnpurgedWebsites('us')).toEqual(['019a0000-0000-7000-8000-00000000dead']);
+  expect(await registry.listPendingResets('us')).toHaveLength(1);
 });
 
 test('what writes the text and fails is heard, and keeps no connection', async () => {

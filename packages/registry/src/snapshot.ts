@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { toRegistryError } from './registry-error.ts';
+import { repeatRemovalsSql } from './repeat-removals.ts';
 import { findLastMigration, readMigrations } from './server-state.ts';
 import { readSnapshotText, SnapshotError, type SnapshotHead, writeSnapshotText } from './snapshot-format.ts';
 
@@ -64,7 +65,7 @@ export async function restoreSnapshot(
     for (const table of Object.keys(head.tables)) await insertRows(client, table, rowsOf(table));
     await verifyEnd();
     await ask(client, 'ALTER TABLE website ENABLE TRIGGER keep_shares');
-    await orderRemovals(client);
+    await ask(client, repeatRemovalsSql, [null]);
     await continueAuditIds(client);
     await ask(client, dryRun ? 'ROLLBACK' : 'COMMIT');
     return head;
@@ -173,12 +174,6 @@ async function insertRows(client: pg.Client, table: string, rows: AsyncIterable<
     if (waiting.length === rowsAtOnce || length > insertMax) await insert();
   }
   if (waiting.length > 0) await insert();
-}
-
-/** By marking them as not completed, which the workers look for. */
-async function orderRemovals(client: pg.Client): Promise<void> {
-  await ask(client, 'UPDATE website SET purged_at = NULL WHERE purged_at IS NOT NULL');
-  await ask(client, 'UPDATE website SET pending_reset_at = reset_at WHERE reset_at IS NOT NULL AND deleted_at IS NULL');
 }
 
 async function continueAuditIds(client: pg.Client): Promise<void> {

@@ -25,7 +25,8 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
     case 'doctor':
       return doctor(config, rest, print);
     case 'regions':
-      return regions(config, rest, print);
+    case 'repeat-removals':
+      return onRegions(command, config, rest, print);
     case 'create-account':
     case 'create-key':
     case 'create-website':
@@ -89,14 +90,24 @@ async function doctor(config: Readonly<CliConfig>, args: string[], print: Print)
   );
 }
 
-async function regions(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
-  const [{ runRegions }, { tellingOfPostgres }] = await Promise.all([
+async function onRegions(
+  command: 'regions' | 'repeat-removals',
+  config: Readonly<CliConfig>,
+  args: string[],
+  print: Print,
+): Promise<number> {
+  const [{ runRegions }, { runRepeatRemovals }, { tellingOfPostgres }] = await Promise.all([
     import('./regions-command.ts'),
+    import('./repeat-removals-command.ts'),
     import('./run-registry-command.ts'),
   ]);
+  const { REGION: region, PEERS: peers } = config;
   const databaseUrl = findAddresses(config).database();
-  const parts = { databaseUrl, region: config.REGION, peers: config.PEERS, now: () => new Date() };
-  return tellingOfPostgres(() => runRegions(parts, args, print));
+  return tellingOfPostgres(() =>
+    command === 'regions'
+      ? runRegions({ databaseUrl, region, peers, now: () => new Date() }, args, print)
+      : runRepeatRemovals({ databaseUrl, region }, args, print),
+  );
 }
 
 async function onRegistry(

@@ -29,6 +29,9 @@ export const usage = `Usage: meridian <command>
                                             puts that into an empty registry of the same schema, all of it or nothing;
                                             - reads standard input; --dry-run tries everything and keeps nothing
 
+  repeat-removals [--json]                  what was deleted or reset in REGION is removed once more by its workers: after its
+                                            ClickHouse was restored and the registry was not
+
   dead-letters list [--limit 50] [--json]   events that could not be stored, the oldest first
   dead-letters show <id>                    one of them, with all its fields
   dead-letters replay <id> | --all          back into the event log, to be stored
