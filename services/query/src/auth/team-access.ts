@@ -24,3 +24,15 @@ export async function getTeamFor(
 }
 
 export const teamNotFound = () => new ApiError('not-found', 'Team not found');
+
+/** @throws ApiError 403, the same for a team that does not exist and one in which the caller may not create */
+export async function assertMayCreateInTeam(
+  { registry, config }: Pick<QueryDeps, 'registry' | 'config'>,
+  caller: Caller,
+  teamId: string,
+): Promise<void> {
+  const teamRole = await registry.findTeamRole(teamId, caller.userId);
+  if (!mayWithTeam(caller, teamRole, 'create website', config.mode)) throw notInThisTeam();
+}
+
+export const notInThisTeam = () => new ApiError('forbidden', 'You may not create websites in this team.');

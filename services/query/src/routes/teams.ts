@@ -9,22 +9,22 @@ import type { WebsiteList } from '@meridian/contract/websites';
 import { randomAlphanumerics } from '@meridian/registry/credentials';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { type Context, Hono } from 'hono';
-import { listTeams } from '../answers/team-list.ts';
 import { toTeamMemberRecord, toTeamRecord } from '../answers/team-record.ts';
-import { listWebsites } from '../answers/website-list.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { may } from '../auth/permissions.ts';
 import { getTeamFor, teamNotFound } from '../auth/team-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { pageOfTeams } from '../teams/page-of-teams.ts';
 import { forgetWebsites } from '../websites/forget-website.ts';
+import { pageOfWebsites } from '../websites/page-of-websites.ts';
 
 /** /teams and /me/teams: the caller's teams, new ones, and what one of them is. Members: team-members.ts. */
 export function teamRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry } = deps;
   const list = async (c: Context<QueryEnv>) =>
-    c.json((await listTeams(deps, c, c.get('caller').userId)) satisfies TeamList);
+    c.json((await pageOfTeams(deps, c, c.get('caller').userId)) satisfies TeamList);
   return new Hono<QueryEnv>()
     .get('/teams', list)
     .get('/me/teams', list)
@@ -52,7 +52,7 @@ export function teamRoutes(deps: QueryDeps): Hono<QueryEnv> {
     })
     .get('/teams/:teamId/websites', async (c) => {
       const { team } = await getTeamFor(deps, c.get('caller'), c.req.param('teamId'), 'read');
-      return c.json((await listWebsites(deps, c, { teamIds: [team.id] })) satisfies WebsiteList);
+      return c.json((await pageOfWebsites(deps, c, { teamIds: [team.id] })) satisfies WebsiteList);
     });
 }
 

@@ -4,15 +4,15 @@ import type { WebsiteList } from '@meridian/contract/websites';
 import { hashPassword } from '@meridian/registry/credentials';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { Hono } from 'hono';
-import { listTeams } from '../answers/team-list.ts';
 import { toUserRecord } from '../answers/user-record.ts';
-import { listWebsitesOfUser } from '../answers/website-list.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { requireAdministrator, requireSession } from '../auth/require.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { pageOfTeams } from '../teams/page-of-teams.ts';
 import { forgetWebsites } from '../websites/forget-website.ts';
+import { pageOfWebsitesOfUser } from '../websites/page-of-websites.ts';
 
 const notFound = () => new ApiError('not-found', 'User not found');
 
@@ -65,9 +65,9 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       return c.json({ ok: true });
     })
     .get('/users/:userId/websites', ...allowed, async (c) =>
-      c.json((await listWebsitesOfUser(deps, c, await knownUserId(c.req.param('userId')))) satisfies WebsiteList),
+      c.json((await pageOfWebsitesOfUser(deps, c, await knownUserId(c.req.param('userId')))) satisfies WebsiteList),
     )
     .get('/users/:userId/teams', ...allowed, async (c) =>
-      c.json((await listTeams(deps, c, await knownUserId(c.req.param('userId')))) satisfies TeamList),
+      c.json((await pageOfTeams(deps, c, await knownUserId(c.req.param('userId')))) satisfies TeamList),
     );
 }

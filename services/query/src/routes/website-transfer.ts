@@ -6,11 +6,11 @@ import { Hono } from 'hono';
 import { toWebsiteRecord } from '../answers/website-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { may } from '../auth/permissions.ts';
+import { assertMayCreateInTeam, notInThisTeam } from '../auth/team-access.ts';
 import { getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
-import { assertMayCreateInTeam, notInThisTeam } from './websites.ts';
 
 /**
  * POST /websites/{websiteId}/transfer: to a team in which the caller may create websites, or to the caller; an administrator gives to anybody.

@@ -1,19 +1,20 @@
 import { CreateWebsiteBody, type WebsiteList, type WebsiteRecord } from '@meridian/contract/websites';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import { type Context, Hono } from 'hono';
-import { listWebsitesOfUser } from '../answers/website-list.ts';
 import { toWebsiteRecord } from '../answers/website-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
-import { may, mayWithTeam } from '../auth/permissions.ts';
+import { may } from '../auth/permissions.ts';
+import { assertMayCreateInTeam, notInThisTeam } from '../auth/team-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
-import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
+import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { announceWebsite } from '../websites/announce-website.ts';
+import { pageOfWebsitesOfUser } from '../websites/page-of-websites.ts';
 
 /** GET /websites and /me/websites: the caller's websites. POST /websites: a new one. */
 export function websitesRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const list = async (c: Context<QueryEnv>) =>
-    c.json((await listWebsitesOfUser(deps, c, c.get('caller').userId)) satisfies WebsiteList);
+    c.json((await pageOfWebsitesOfUser(deps, c, c.get('caller').userId)) satisfies WebsiteList);
   return new Hono<QueryEnv>()
     .get('/websites', list)
     .get('/me/websites', list)
@@ -42,18 +43,6 @@ async function createWebsite(deps: QueryDeps, c: Context<QueryEnv>): Promise<Web
   await announceWebsite(deps, created.website.id);
   return toWebsiteRecord(created.website);
 }
-
-/** @throws ApiError 403, the same for a team that does not exist and one in which the caller may not create */
-export async function assertMayCreateInTeam(
-  { registry, config }: Pick<QueryDeps, 'registry' | 'config'>,
-  caller: Caller,
-  teamId: string,
-): Promise<void> {
-  const teamRole = await registry.findTeamRole(teamId, caller.userId);
-  if (!mayWithTeam(caller, teamRole, 'create website', config.mode)) throw notInThisTeam();
-}
-
-export const notInThisTeam = () => new ApiError('forbidden', 'You may not create websites in this team.');
 
 function creationError(reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' | 'user_not_found'): ApiError {
   if (reason === 'website_id_taken') return conflict('id', 'Website ID already in use.');

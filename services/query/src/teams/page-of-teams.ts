@@ -1,12 +1,12 @@
 import { type TeamList, TeamListQuery } from '@meridian/contract/teams';
 import type { Context } from 'hono';
+import { toTeamRecord } from '../answers/team-record.ts';
 import { mayWithTeam } from '../auth/permissions.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
-import { toTeamRecord } from './team-record.ts';
 
 /** The page that the query string asks for, of the teams of an account, or of all teams (`memberId` null). */
-export async function listTeams(
+export async function pageOfTeams(
   { registry, config }: Pick<QueryDeps, 'registry' | 'config'>,
   c: Context<QueryEnv>,
   memberId: string | null,
