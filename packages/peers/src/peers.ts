@@ -32,6 +32,8 @@ export type PeerRequest = {
 
 export type PeerAnswer = { status: number; headers: IncomingHttpHeaders; body: Readable };
 
+export type WholePeerAnswer = { status: number; contentType: string; body: Buffer };
+
 export type Peers = ReturnType<typeof createPeers>;
 
 /** About one connection, or about the body as it was framed on it. */
@@ -54,50 +56,72 @@ export function passedHeaders(headers: IncomingHttpHeaders): Record<string, stri
 export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret = '' }: PeerSettings, now = Date.now) {
   const claims = createPeerClaims(secret, now);
   const others = new Map([...urls].filter(([name]) => name !== region));
-  if (others.size > 0 && secret === '') throw new Error('PEER_SECRET is required where there are PEERS');
+  if (others.size > 0 && secret === '') throw new Error('PEER_SECRET: is required where there are PEERS');
   const limits = { connect: { timeout: connectMaxMs }, bodyTimeout: answerMaxMs };
   const kept = new Agent({ ...limits, keepAliveTimeout: idleMaxMs });
   const fresh = new Agent({ ...limits, pipelining: 0 });
   const restsUntilMs = new Map<string, number>();
+
+  /** @throws PeerError when the region cannot be reached or says nothing, unless `signal` has ended it */
+  async function ask(to: string, request: PeerRequest): Promise<PeerAnswer> {
+    const url = others.get(to);
+    if (url === undefined) throw new PeerError(`There is no region ${to}`);
+    if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
+    const { method, path, signal, body } = request;
+    const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
+    const sent = {
+      origin: url,
+      method: method as 'GET',
+      path,
+      headers: { ...request.headers, [peerHeader]: claim },
+      body: body ?? null,
+      signal: signal ?? null,
+      headersTimeout: request.answerMaxMs ?? answerMaxMs,
+    };
+    try {
+      // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked twice.
+      const answer = await kept.request(sent).catch((error: unknown) => {
+        if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
+        return fresh.request(sent);
+      });
+      return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      if (isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
+      throw new PeerError(`Region ${to} did not answer`, { cause: error });
+    }
+  }
 
   return {
     /** Names of the other regions. */
     regions: [...others.keys()] as readonly string[],
     has: (name: string): boolean => others.has(name),
 
-    /** @throws PeerError when the region cannot be reached or says nothing, unless `signal` has ended it */
-    async ask(to: string, request: PeerRequest): Promise<PeerAnswer> {
-      const url = others.get(to);
-      if (url === undefined) throw new PeerError(`There is no region ${to}`);
-      if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
-      const { method, path, signal, body } = request;
-      const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
-      const sent = {
-        origin: url,
-        method: method as 'GET',
-        path,
-        headers: { ...request.headers, [peerHeader]: claim },
-        body: body ?? null,
-        signal: signal ?? null,
-        headersTimeout: request.answerMaxMs ?? answerMaxMs,
-      };
+    ask,
+
+    /** The same, to the answer's end, within `answerMaxMs` in all. */
+    async askWhole(to: string, request: PeerRequest & { answerMaxMs: number }): Promise<WholePeerAnswer> {
+      const deadline = AbortSignal.timeout(request.answerMaxMs);
+      const answer = await ask(to, request);
       try {
-        // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked twice.
-        const answer = await kept.request(sent).catch((error: unknown) => {
-          if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
-          return fresh.request(sent);
-        });
-        return { status: answer.statusCode, headers: answer.headers, body: answer.body };
-      } catch (error) {
-        if (signal?.aborted) throw error;
-        if (isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
-        throw new PeerError(`Region ${to} did not answer`, { cause: error });
+        const chunks: Buffer[] = await answer.body.toArray({ signal: deadline });
+        const contentType = String(answer.headers['content-type'] ?? 'application/json');
+        return { status: answer.status, contentType, body: Buffer.concat(chunks) };
+      } catch (cause) {
+        throw new PeerError(`The answer of region ${to} broke off`, { cause });
       }
     },
 
-    /** What another region says of a request that it hands on; null for what comes from a client. `path` with its query, as it was sent. */
-    claimOf(request: { method: string; path: string; header: string | string[] | undefined }): PeerClaim | null {
-      if (request.header === undefined || others.size === 0) return null;
+    /**
+     * What another region says of a request that it hands on; undefined where a client sent it, null where that cannot be told: such a request
+     * is served by nobody, for it would count as its sender's, or go round for ever. `path` with its query, as it was sent.
+     */
+    claimOf(request: {
+      method: string;
+      path: string;
+      header: string | string[] | undefined;
+    }): PeerClaim | null | undefined {
+      if (request.header === undefined || others.size === 0) return undefined;
       const claim = claims.verify(request.header, { to: region, method: request.method, path: request.path });
       return claim && others.has(claim.from) ? claim : null;
     },
@@ -111,9 +135,15 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 
 const isBroken = (error: unknown): boolean => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
 
-/** Not even a connection came about. */
+/** Not even a connection came about, or nothing on it. */
 function isUnreachable(error: unknown): boolean {
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(
-    codeOf(error),
-  );
+  return [
+    'UND_ERR_HEADERS_TIMEOUT',
+    'ECONNREFUSED',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'UND_ERR_CONNECT_TIMEOUT',
+  ].includes(codeOf(error));
 }

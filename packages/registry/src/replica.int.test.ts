@@ -65,3 +65,13 @@ test('what the replica says is not remembered: a change is seen by the next ques
   await t.registry.updateWebsite(website.id, { name: 'Other' }, testActor);
   expect(await registry.findWebsite(website.id)).toMatchObject({ name: 'Other' });
 });
+
+test('what the replica does not know may be too new for it: that is an outage, and not an unknown thing', async () => {
+  proxy.goDown();
+  for (const ask of [
+    () => registry.findWebsite(crypto.randomUUID()),
+    () => registry.findWebsiteRoute(crypto.randomUUID()),
+    () => registry.findCallerByKeyHash(Buffer.alloc(32, 9)),
+  ])
+    expect(await ask().catch((error: unknown) => error)).toMatchObject({ kind: 'unavailable' });
+});

@@ -46,6 +46,8 @@ export function createReading(
         }
         const answer = await run(replica, askOf);
         onAnswer();
+        // It may be too new for a replica: an outage must not look like something unknown.
+        if (answer === null) throw new RegistryError('unavailable', 'Unknown to the replica, and the primary is away');
         return answer;
       },
     close: (): void => {

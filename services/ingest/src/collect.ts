@@ -32,22 +32,20 @@ export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; pr
 /** Its website is stored in another region, which has not been asked yet. */
 export type Foreign = { kind: 'foreign'; region: string; placement: Placement };
 
-/** Another region has it. `cache`: the token of the last event that it took with this one. */
-export type HandedOn = { kind: 'handed-on'; cache: string | null };
+/** Another region has it, or will get it. `cache`: the token of the last event that it took with this one. */
+export type HandedOn = { kind: 'handed-on'; cache: string | null; isKept: boolean };
 
-export type CollectOutcome =
+/** What one collector can tell by itself. */
+export type OwnOutcome =
   | { kind: 'accepted'; placement: Placement }
   | Rejection
   | Foreign
-  | HandedOn
   | { kind: 'dropped'; reason: DropReason };
 
+export type CollectOutcome = OwnOutcome | HandedOn;
+
 /** `hasEscapes`: of the JSON of which the element is a part, see `parseEvent`. */
-export type Collect = (
-  element: unknown,
-  sender: Sender,
-  hasEscapes: boolean,
-) => CollectOutcome | Promise<CollectOutcome>;
+export type Collect = (element: unknown, sender: Sender, hasEscapes: boolean) => OwnOutcome | Promise<OwnOutcome>;
 
 export type CollectDeps = {
   /** The region that this collector serves. */
@@ -94,7 +92,7 @@ const dropped = {
   'no-user-agent': { kind: 'dropped', reason: 'no-user-agent' },
   crawler: { kind: 'dropped', reason: 'crawler' },
   'blocked-address': { kind: 'dropped', reason: 'blocked-address' },
-} as const satisfies Record<DropReason, CollectOutcome>;
+} as const satisfies Record<DropReason, OwnOutcome>;
 
 const unknownWebsite = faultyField({ field: 'payload.website', fault: 'is not a known website' });
 /** The registry or the website's region cannot be asked. */
@@ -131,7 +129,7 @@ function decide(
   sender: Sender,
   client: Client,
   profile: Readonly<ClientProfile>,
-): CollectOutcome {
+): OwnOutcome {
   if (!website) return unknownWebsite;
   const { region } = website;
   if (region !== deps.region && (sender.isPeer || !deps.isPeer(region))) return unavailable;

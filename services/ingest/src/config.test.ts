@@ -15,6 +15,7 @@ test('only the secret must be given', () => {
     IGNORE_IP: [],
     COLLECT_OVERRIDES: 'on',
     FORWARD_SPOOL: 'off',
+    FORWARD_SPOOL_MAX_BYTES: 268_435_456,
     EVENT_LOG_PARTITIONS: 1,
     EVENT_LOG_MAX_AGE_S: 86_400,
     LOG_SAMPLE_RATE: 0,

@@ -33,6 +33,8 @@ export const CollectSettings = z.object({
   GEOIP_DB: z.string().optional(),
   /** Keeps events for another region that cannot be reached, and delivers them later; off: they are refused. */
   FORWARD_SPOOL: z.enum(['on', 'off']).default('off'),
+  /** Of Redis's memory, for each region; what does not fit is refused. */
+  FORWARD_SPOOL_MAX_BYTES: wholeNumber(1).default(268_435_456),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
   /** A line costs a good part of what an event costs, so none by default. */
   LOG_SAMPLE_RATE: logSampleRate.default(0),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type PeerClaim, peerHeader } from '@meridian/peers/peer-claim';
 import { createRequestIds } from '@meridian/runtime/http/request-id';
 import type { Logger } from '@meridian/runtime/logger';
 import type { CountedRoute } from './collect-counts.ts';
@@ -12,11 +13,17 @@ import { createSendRoute, type RouteDeps } from './routes/send.ts';
 export type IngestHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** `regions`: names of all there are. `logSampleRate`: the share of requests that are logged, 0 to 1. */
-export type IngestHandlerDeps = RouteDeps & { regions: readonly string[]; logger: Logger; logSampleRate: number };
+export type IngestHandlerDeps = RouteDeps & {
+  regions: readonly string[];
+  /** See `Peers`. */
+  claimOf: (request: IncomingMessage) => PeerClaim | null | undefined;
+  logger: Logger;
+  logSampleRate: number;
+};
 
 /** `send` and `batch` under /api, /v1 and /v1/<region>, on node:http directly: every microsecond here is paid per event. */
 export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
-  const { counts, logger, logSampleRate: sampleRate } = deps;
+  const { counts, logger, logSampleRate: sampleRate, claimOf } = deps;
   const routeOf = createCollectPaths(deps.regions);
   const requestId = createRequestIds();
   const watchOf = (route: CountedRoute) => createRouteWatch({ route, counts, logger, sampleRate });
@@ -34,6 +41,8 @@ export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
       watch: watches[request.method === 'OPTIONS' ? 'preflight' : route],
     };
     if (request.method === 'OPTIONS') answerPreflight(exchange);
+    else if (request.headers[peerHeader] !== undefined && claimOf(request) === null)
+      answerError(exchange, 'service-unavailable', 'It cannot be told which region has handed this request on.');
     else if (request.method !== 'POST') answerError(exchange, 'method-not-allowed', 'Method not allowed');
     else
       routes[route](exchange).catch((error: unknown) => {

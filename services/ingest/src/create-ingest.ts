@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { peerHeader } from '@meridian/peers/peer-claim';
 import type { Peers } from '@meridian/peers/peers';
 import { createEventLog } from '@meridian/queue/event-log';
@@ -65,18 +66,26 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   });
   const { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: previousSecrets } = config;
   const tokens = createCacheTokens(appSecret, previousSecrets);
-  const spool = config.FORWARD_SPOOL === 'on' ? createForwardSpool(redis) : null;
+  const requests = createForwardSpool(redis);
   const handOn = createHandOnEvents({
     peers,
-    spool,
-    isFull: () => counts.overflow() !== null,
+    spool: config.FORWARD_SPOOL === 'on' ? { requests, maxBytes: config.FORWARD_SPOOL_MAX_BYTES } : null,
     tokens,
     reportOutage: createOutageLog(logger, 'events were not handed on to their region'),
     now,
   });
-  if (spool) startSpoolLane({ regions: peers.regions, spool, deliver: handOn.deliver, counts, logger });
+  // Also without a spool: what was kept while there was one is delivered.
+  const { regions } = peers;
+  if (regions.length > 0) startSpoolLane({ regions, spool: requests, deliver: handOn.deliver, counts, logger });
+  counts.spooled = async () => {
+    const waiting = await Promise.all(regions.map((region) => requests.waiting(region)));
+    return waiting.reduce((sum, count) => sum + count, 0);
+  };
+  const claimOf = ({ method = '', url = '', headers }: IncomingMessage) =>
+    peers.claimOf({ method, path: url, header: headers[peerHeader] });
   return createIngestHandler({
     regions: [config.REGION, ...peers.regions],
+    claimOf,
     handOn,
     counts,
     logger,
@@ -90,8 +99,7 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
         trustedProxies: config.TRUSTED_PROXIES,
         clientIpHeader: config.CLIENT_IP_HEADER,
       }),
-      claimOf: ({ method = '', url = '', headers }) =>
-        peers.claimOf({ method, path: url, header: headers[peerHeader] }),
+      claimOf,
       tokens,
       now,
     }),

@@ -10,7 +10,7 @@ import type { Sender } from './collect.ts';
 export function createSenders(deps: {
   addressOf: (request: IncomingMessage) => ClientAddress;
   /** What another region says of a request that it hands on. */
-  claimOf: (request: IncomingMessage) => PeerClaim | null;
+  claimOf: (request: IncomingMessage) => PeerClaim | null | undefined;
   tokens: CacheTokens;
   /** Unix ms. */
   now: () => number;
@@ -18,7 +18,7 @@ export function createSenders(deps: {
   const { addressOf, claimOf, tokens, now } = deps;
   return (request) => {
     const { headers } = request;
-    const claim = headers[peerHeader] === undefined ? null : claimOf(request);
+    const claim = headers[peerHeader] === undefined ? undefined : claimOf(request);
     const { address, isPeerTrusted } = claim ? { address: claim.address, isPeerTrusted: true } : addressOf(request);
     const nowMs = claim ? now() - claim.ageMs : now();
     const token = headers['x-umami-cache'];
@@ -27,7 +27,7 @@ export function createSenders(deps: {
       address,
       place: isPeerTrusted ? cdnPlace(headers) : null,
       token: typeof token === 'string' ? tokens.verify(token, nowMs) : null,
-      isPeer: claim !== null,
+      isPeer: claim !== undefined,
       nowMs,
     };
   };

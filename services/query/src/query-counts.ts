@@ -25,6 +25,8 @@ export type QueryCounts = {
   rateLimited: number;
   /** Requests that were served without being counted, because the counter was away. */
   rateLimitSkipped: number;
+  /** Requests that were counted here, because the home region of their key was away. */
+  rateLimitAway: number;
   metrics(): Metric[];
 };
 
@@ -47,6 +49,7 @@ export function createQueryCounts(): QueryCounts {
     questionsRefused: { waited: 0, too_many: 0 },
     rateLimited: 0,
     rateLimitSkipped: 0,
+    rateLimitAway: 0,
     metrics: () => [
       histogram('meridian_query_request_duration_seconds', 'From a request’s head to its answer.', () =>
         requests.values(),
@@ -66,6 +69,9 @@ export function createQueryCounts(): QueryCounts {
       counter('meridian_rate_limited_total', 'Requests refused because a key sent too many.', () => counts.rateLimited),
       counter('meridian_rate_limit_skipped_total', 'Requests served uncounted, because Redis was away.', () => {
         return counts.rateLimitSkipped;
+      }),
+      counter('meridian_rate_limit_away_total', 'Requests counted here, because the home region was away.', () => {
+        return counts.rateLimitAway;
       }),
     ],
   };

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { startStores } from '@meridian/embedded/stores';
 import type { Logger } from '@meridian/runtime/logger';
@@ -63,11 +64,11 @@ export async function startRegions(
 }
 
 /** Hands on what the process prints; of all but the first only what it says while it starts is worth reading. */
-function untilReady(child: ChildProcess, region: string, isFirst: boolean): Promise<void> {
+function untilReady(child: ChildProcessByStdio<null, Readable, null>, region: string, isFirst: boolean): Promise<void> {
   return new Promise((ready, fail) => {
     child.once('exit', () => fail(new StartError(`Region ${region} did not start; see above.`)));
     let isReady = false;
-    createInterface({ input: child.stdout ?? process.stdin }).on('line', (line) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
       if (isFirst || !isReady) console.log(line);
       if (line.startsWith('Meridian is ready')) isReady = true;
       if (isReady) ready();

@@ -26,7 +26,8 @@ export function answerJson(exchange: Exchange, body: string): void {
 }
 
 /** What another region has answered, byte for byte. */
-export function answerForeign(exchange: Exchange, { status, contentType, body }: ForeignAnswer): void {
+export function answerForeign(exchange: Exchange, { status, code, contentType, body }: ForeignAnswer): void {
+  if (code !== null) exchange.watch.refused(code);
   answer(exchange, status, ['content-type', contentType], body.toString('latin1'));
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { BatchAnswer } from '@meridian/contract/collect';
-import { PeerError, type Peers, passedHeaders } from '@meridian/peers/peers';
+import { type ErrorCode, errorStatus } from '@meridian/contract/errors';
+import { PeerError, type Peers } from '@meridian/peers/peers';
 import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
 import type { Placement } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
@@ -9,24 +10,25 @@ import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import { toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import { cdnHeaders } from '../client/cdn-place.ts';
-import type { CollectOutcome, HandedOn, Rejection, Sender } from '../collect.ts';
+import { type CollectOutcome, type DropReason, type HandedOn, type Sender, unavailable } from '../collect.ts';
 
 /** How long another region is waited for: longer than an append there takes, shorter than a sender waits. */
 const answerMaxMs = 10_000;
 /** A visit ends when nothing comes for so long. */
 const visitGapMs = 30 * 60_000;
+/** What of a request's head the other region needs. */
+const passedHeaders = ['user-agent', 'x-umami-cache', 'accept'];
 
-export type ForeignAnswer = { status: number; contentType: string; body: Buffer };
+/** `code`: of the error that it is; null where the request was taken. */
+export type ForeignAnswer = { status: number; code: ErrorCode | null; contentType: string; body: Buffer };
 
 /** Who sends, and the head of the request. */
 export type Handed = { request: IncomingMessage; requestId: string; sender: Sender };
 
 export type HandOnDeps = {
-  peers: Pick<Peers, 'ask'>;
-  /** Where requests wait for a region that cannot be reached; without it they are refused. */
-  spool: ForwardSpool | null;
-  /** Whether Redis is too full to keep more. */
-  isFull: () => boolean;
+  peers: Pick<Peers, 'askWhole'>;
+  /** Where requests wait for a region that cannot be reached, up to so many bytes for each; without it they are refused. */
+  spool: { requests: ForwardSpool; maxBytes: number } | null;
   tokens: CacheTokens;
   reportOutage: (error: unknown) => void;
   /** Unix ms. */
@@ -36,18 +38,18 @@ export type HandOnDeps = {
 export type HandOnEvents = ReturnType<typeof createHandOnEvents>;
 
 /**
- * The way of events whose website is stored in another region, as their sender sent them: there they are placed in visits and stored. What a
+ * The way of events whose website is stored in another region: there they are placed in visits and stored. What a
  * region that cannot be reached does not get waits in the spool, if there is one, and is delivered under the same idempotency key: also if
  * that region has taken it and only the answer was lost.
  */
 export function createHandOnEvents(deps: HandOnDeps) {
-  const { peers, spool, isFull, tokens, reportOutage, now } = deps;
+  const { peers, spool, tokens, reportOutage, now } = deps;
   const ids = createUuidV7Minter({ now });
 
-  /** @throws PeerError when the region cannot be reached or cannot take anything */
+  /** @throws PeerError when the region cannot be reached or cannot take anything, and when what answers is not it */
   async function deliver(region: string, request: SpooledRequest): Promise<ForeignAnswer> {
     const { route, body, headers, address, receivedAtMs, idempotencyKey } = request;
-    const answer = await peers.ask(region, {
+    const answer = await peers.askWhole(region, {
       method: 'POST',
       path: `/api/${route}`,
       headers: { ...headers, ...(idempotencyKey !== '' && { 'idempotency-key': idempotencyKey }) },
@@ -55,10 +57,10 @@ export function createHandOnEvents(deps: HandOnDeps) {
       claim: { address, ageMs: Math.max(0, now() - receivedAtMs) },
       answerMaxMs,
     });
-    const chunks: Buffer[] = await answer.body.toArray();
-    if (answer.status >= 500) throw new PeerError(`Region ${region} answered ${answer.status}`);
-    const contentType = String(answer.headers['content-type'] ?? 'application/json');
-    return { status: answer.status, contentType, body: Buffer.concat(chunks) };
+    const code = answer.status === 200 ? null : errorCodeOf(answer.status, answer.body);
+    if (answer.status >= 500 || code === undefined)
+      throw new PeerError(`Region ${region} answered ${answer.status} to /${route}`);
+    return { ...answer, code };
   }
 
   function toRequest(
@@ -67,25 +69,28 @@ export function createHandOnEvents(deps: HandOnDeps) {
     { request, requestId, sender }: Handed,
   ): SpooledRequest {
     const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId };
-    for (const [name, value] of Object.entries(passedHeaders(request.headers))) headers[name] ??= String(value);
-    delete headers['content-encoding']; // the body has been read
-    if (!sender.place) for (const name of cdnHeaders) delete headers[name]; // nobody who may has set them
-    const idempotencyKey = headers['idempotency-key'] || (spool ? randomUUID() : '');
+    // What a content network says counts only where one of our proxies has let it through.
+    for (const name of sender.place ? [...passedHeaders, ...cdnHeaders] : passedHeaders) {
+      const value = request.headers[name];
+      if (value !== undefined) headers[name] = String(value);
+    }
+    const idempotencyKey = String(request.headers['idempotency-key'] ?? '') || (spool ? randomUUID() : '');
     return { route, body, headers, address: sender.address, receivedAtMs: sender.nowMs, idempotencyKey };
   }
 
-  /** Delivers it, or keeps it. @throws PeerError when neither can be done */
-  async function deliverOrKeep(region: string, request: SpooledRequest): Promise<ForeignAnswer | 'kept'> {
+  /** Delivers it, or keeps it: null. @throws PeerError when neither can be done */
+  async function deliverOrKeep(region: string, request: SpooledRequest): Promise<ForeignAnswer | null> {
     try {
       return await deliver(region, request);
     } catch (error) {
       if (!(error instanceof PeerError)) throw error;
       reportOutage(error);
-      if (!spool || isFull()) throw error;
-      await spool.keep(region, request).catch((cause: unknown) => {
+      if (!spool) throw error;
+      const isKept = await spool.requests.keep(region, request, spool.maxBytes).catch((cause: unknown) => {
         throw new PeerError('The spool takes nothing', { cause });
       });
-      return 'kept';
+      if (!isKept) throw error;
+      return null;
     }
   }
 
@@ -100,16 +105,22 @@ export function createHandOnEvents(deps: HandOnDeps) {
   return {
     deliver,
 
-    /** One event: the whole request, and the whole answer. @throws PeerError */
-    async send(region: string, body: Buffer, placement: Placement, handed: Handed): Promise<ForeignAnswer> {
+    /** One event: the whole request, and the whole answer. `isKept`: it waits, and the answer is ours. @throws PeerError */
+    async send(
+      region: string,
+      body: Buffer,
+      placement: Placement,
+      handed: Handed,
+    ): Promise<ForeignAnswer & { isKept: boolean }> {
       const request = toRequest('send', body.toString(), handed);
       const seed = toTokenSeed(placement.event, handed.sender.nowMs);
       const visitId = visitOf(placement);
       // What is kept is placed in the visit that is answered now.
       if (spool && !placement.link) request.headers['x-umami-cache'] = tokens.sign(seed, visitId);
       const answer = await deliverOrKeep(region, request);
-      if (answer !== 'kept') return answer;
-      return { status: 200, contentType: 'application/json', body: Buffer.from(toSendAnswer(tokens, seed, visitId)) };
+      if (answer) return { ...answer, isKept: false };
+      const text = toSendAnswer(tokens, seed, visitId);
+      return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isKept: true };
     },
 
     /**
@@ -122,16 +133,40 @@ export function createHandOnEvents(deps: HandOnDeps) {
       handed: Handed,
     ): Promise<CollectOutcome[] | ForeignAnswer> {
       const answer = await deliverOrKeep(region, toRequest('batch', JSON.stringify(elements), handed));
-      if (answer === 'kept') return elements.map((): HandedOn => ({ kind: 'handed-on', cache: null }));
-      if (answer.status !== 200) return answer;
-      const told = BatchAnswer.parse(JSON.parse(answer.body.toString()));
-      const taken: HandedOn = { kind: 'handed-on', cache: told.cache };
+      if (!answer) return elements.map((): HandedOn => ({ kind: 'handed-on', cache: null, isKept: true }));
+      if (answer.code !== null) return answer;
+      const told = readBatchAnswer(answer.body);
+      const taken: HandedOn = { kind: 'handed-on', cache: told.cache, isKept: false };
       const outcomes = elements.map((): CollectOutcome => taken);
-      for (const { index, response } of told.details)
-        outcomes[index] = { kind: 'rejected', ...(response.error as Omit<Rejection, 'kind'>) };
+      for (const { index, response } of told.details) {
+        const { code, message } = response.error;
+        outcomes[index] = isErrorCode(code) ? { kind: 'rejected', code, message } : unavailable;
+      }
       for (const { index, reason } of told.ignoredDetails)
-        outcomes[index] = { kind: 'dropped', reason } as CollectOutcome;
+        outcomes[index] = { kind: 'dropped', reason: reason as DropReason };
       return outcomes;
     },
   };
 }
+
+/** @throws PeerError for what is none */
+export function readBatchAnswer(body: Buffer): BatchAnswer {
+  try {
+    return BatchAnswer.parse(JSON.parse(body.toString()));
+  } catch (cause) {
+    throw new PeerError('The answer to a batch cannot be read', { cause });
+  }
+}
+
+/** Of an error that a collector has answered, in either form; undefined for what a proxy says in its stead. */
+function errorCodeOf(status: number, body: Buffer): ErrorCode | undefined {
+  try {
+    const told = JSON.parse(body.toString());
+    const code = told.error?.code ?? told.code;
+    return isErrorCode(code) && errorStatus[code] === status ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errorStatus, code);

@@ -1,81 +1,88 @@
 import { randomUUID } from 'node:crypto';
-import { BatchAnswer } from '@meridian/contract/collect';
 import { PeerError } from '@meridian/peers/peers';
-import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
+import type { ForwardSpool, SpooledEntry, SpooledRequest } from '@meridian/queue/forward-spool';
 import type { Logger } from '@meridian/runtime/logger';
 import type { CollectCounts } from '../collect-counts.ts';
-import type { HandOnEvents } from './hand-on-events.ts';
+import { type ForeignAnswer, type HandOnEvents, readBatchAnswer } from './hand-on-events.ts';
 
 const lookMs = 1_000;
-/** Longer than one delivery takes. */
+/** Delivered at once. */
+const together = 32;
+/** Longer than a delivery takes, which is given up after ten seconds. */
 const leaseMs = 30_000;
 
 /**
  * Delivers what waits for other regions, oldest first, one collector at a time for each region, as soon as they can be reached. A delivery that
- * is broken off, or whose answer is lost, is done again under its key. Looks every second; gives the function that ends it.
+ * is broken off, or whose answer is lost, is done again under its key. Looks every second, as long as the process lives.
  */
 export function startSpoolLane(deps: {
   regions: readonly string[];
   spool: ForwardSpool;
   deliver: HandOnEvents['deliver'];
-  counts: CollectCounts;
+  counts: Pick<CollectCounts, 'handedOn'>;
   logger: Logger;
-}): () => void {
+}): void {
   const { regions, spool, deliver, counts, logger } = deps;
   const owner = randomUUID();
-  let isEnded = false;
 
-  /** False: the region is not to be reached now. */
-  async function deliverOldest(region: string): Promise<boolean> {
-    const oldest = await spool.oldest(region);
-    if (!oldest || !(await spool.lease(region, owner, leaseMs))) return false;
-    const { id, request } = oldest;
-    const { status, body } = await deliver(region, request);
-    if (status === 409) return false; // an earlier delivery is still at work
-    if (status === 200) await settle(region, request, body.toString());
-    // Such as the events of a website that was deleted meanwhile.
-    else logger.warn({ region, status, requestId: request.headers['x-request-id'] }, 'a kept request was refused');
-    await spool.remove(region, id);
-    return true;
-  }
-
-  /** Elements that could not be taken then are kept again, under a key of their own. */
-  async function settle(region: string, request: SpooledRequest, answer: string): Promise<void> {
-    if (request.route === 'send') {
-      counts.handedOn++;
-      return;
+  /** Whether there is no more to do with the entry: false while the region cannot take it. */
+  async function deliverEntry(region: string, entry: SpooledEntry): Promise<boolean> {
+    const { request } = entry;
+    if (!request) {
+      logger.error({ region, entry: entry.id }, 'a kept request cannot be read');
+      await spool.settle(region, entry, null);
+      return true;
     }
-    const { processed, details } = BatchAnswer.parse(JSON.parse(answer));
-    counts.handedOn += processed;
-    const elements: unknown[] = JSON.parse(request.body);
-    const open = details.filter(({ response }) => response.error.status === 503).map(({ index }) => elements[index]);
-    if (open.length > 0)
-      await spool.keep(region, { ...request, body: JSON.stringify(open), idempotencyKey: randomUUID() });
+    try {
+      const answer = await deliver(region, request);
+      if (answer.code === 'idempotency-key-in-use') return false; // an earlier delivery is still at work
+      const { taken, rest } = outcomeOf(request, answer);
+      // Such as the events of a website that was deleted meanwhile.
+      if (answer.code !== null)
+        logger.warn(
+          { region, code: answer.code, requestId: request.headers['x-request-id'] },
+          'a kept request was refused',
+        );
+      await spool.settle(region, entry, rest);
+      counts.handedOn += taken;
+      return true;
+    } catch (error) {
+      if (error instanceof PeerError) return false; // told of when the request was kept
+      throw error;
+    }
   }
 
   async function deliverAll(region: string): Promise<void> {
-    try {
-      while (!isEnded && (await deliverOldest(region)));
-    } catch (err) {
-      // A region that is away has been told of when the request was kept.
-      if (!(err instanceof PeerError)) logger.warn({ err, region }, 'what waits for another region was not delivered');
+    let afterId = '-';
+    for (;;) {
+      const entries = await spool.list(region, afterId, together);
+      if (entries.length === 0 || !(await spool.lease(region, owner, leaseMs))) return;
+      const done = await Promise.all(entries.map((entry) => deliverEntry(region, entry)));
+      // One that is refused every time keeps nothing behind it waiting.
+      if (!done.includes(true)) return;
+      afterId = entries.at(-1)?.id ?? '-';
     }
   }
 
   const running = new Set<string>();
-  const timer = setInterval(() => {
+  setInterval(() => {
     for (const region of regions) {
       if (running.has(region)) continue;
       running.add(region);
-      void deliverAll(region).finally(() => running.delete(region));
+      deliverAll(region)
+        .catch((err: unknown) => logger.warn({ err, region }, 'what waits for another region was not delivered'))
+        .finally(() => running.delete(region));
     }
   }, lookMs).unref();
-  counts.spooled = async () => {
-    const waiting = await Promise.all(regions.map((region) => spool.waiting(region)));
-    return waiting.reduce((sum, count) => sum + count, 0);
-  };
-  return () => {
-    isEnded = true;
-    clearInterval(timer);
-  };
+}
+
+/** How many events the region has taken, and the elements that it could not take then: they go again, under a key of their own. */
+function outcomeOf(request: SpooledRequest, answer: ForeignAnswer): { taken: number; rest: SpooledRequest | null } {
+  if (answer.code !== null) return { taken: 0, rest: null };
+  if (request.route === 'send') return { taken: 1, rest: null };
+  const { processed, details } = readBatchAnswer(answer.body);
+  const elements: unknown[] = JSON.parse(request.body);
+  const open = details.filter(({ response }) => response.error.status === 503).map(({ index }) => elements[index]);
+  const rest = { ...request, body: JSON.stringify(open), idempotencyKey: randomUUID() };
+  return { taken: processed, rest: open.length > 0 ? rest : null };
 }

@@ -9,20 +9,25 @@ export type AppendDeps = { eventLog: EventLog; counts: CollectCounts; reportOuta
 
 /** Puts a request's events into the event log; null when they are not there and the client has been told. */
 export async function appendEvents(deps: AppendDeps, exchange: Exchange, append: Append): Promise<Appended | null> {
+  const result = await tryAppend(deps, append);
+  if (result?.ok) return result;
+  if (result) answerError(exchange, result.reason, 'Idempotency-Key: was used with another body');
+  else answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
+  return null;
+}
+
+/** The same, for who has more to tell the client; null when the log takes nothing. */
+export async function tryAppend(deps: AppendDeps, append: Append): Promise<AppendResult | null> {
   const { counts } = deps;
   const startedAt = performance.now();
   try {
     const result = await deps.eventLog.append(append);
     counts.appendSeconds.observe((performance.now() - startedAt) / 1_000);
-    if (result.ok) {
-      if (result.replayOf === undefined) counts.accepted += append.placements.length;
-      return result;
-    }
-    answerError(exchange, result.reason, 'Idempotency-Key: was used with another body');
+    if (result.ok && result.replayOf === undefined) counts.accepted += append.placements.length;
+    return result;
   } catch (error) {
     counts.appendsFailed++;
     deps.reportOutage(error);
-    answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
+    return null;
   }
-  return null;
 }

@@ -3,12 +3,12 @@ import type { Placement } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
-import type { CollectOutcome } from '../collect.ts';
+import { type CollectOutcome, type OwnOutcome, unavailable } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
 import { toIdempotency } from '../idempotency.ts';
 import { settleForeign } from '../regions/settle-foreign.ts';
-import { appendEvents } from './append-events.ts';
+import { type Appended, appendEvents, tryAppend } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 import type { RouteDeps } from './send.ts';
 
@@ -24,8 +24,11 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
       return answerError(exchange, 'bad-request', `A batch must not hold more than ${batchEventsMax} events.`);
 
     const sender = senderOf(exchange.request);
-    const outcomes = await settled(elements.map((element) => collect(element, sender, json.hasEscapes)));
-    if (outcomes.some(({ kind }) => kind === 'foreign')) {
+    const outcomes: CollectOutcome[] = await settled(
+      elements.map((element) => collect(element, sender, json.hasEscapes)),
+    );
+    const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
+    if (isForeign) {
       const { request, requestId } = exchange;
       const isRepeatable = json.idempotencyKey !== undefined;
       const handed = { request, requestId, sender };
@@ -45,6 +48,15 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     if (placements.length === 0 && key === undefined) {
       return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, draft, undefined)));
     }
+    if (isForeign && key === undefined) {
+      // What other regions have taken must not be sent again, so a log that takes nothing costs its own events alone.
+      const appended = await tryAppend(deps, { placements });
+      if (!appended?.ok) {
+        const told = outcomes.map((outcome) => (outcome.kind === 'accepted' ? unavailable : outcome));
+        return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, toBatchDraft(told, sender.nowMs), undefined)));
+      }
+      return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, draft, lastVisitOf(appended))));
+    }
     const appended = await appendEvents(deps, exchange, {
       placements,
       ...(key !== undefined && {
@@ -53,15 +65,15 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     });
     if (!appended) return;
     const answered = appended.replayOf === undefined ? draft : BatchDraft.parse(JSON.parse(appended.replayOf));
-    const { visitIds } = appended;
-    const lastVisitId = visitIds.length > 0 ? readUuid(visitIds, visitIds.length - 16) : undefined;
-    answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, lastVisitId)));
+    answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, lastVisitOf(appended))));
   };
 }
 
+function lastVisitOf({ visitIds }: Appended): string | undefined {
+  return visitIds.length > 0 ? readUuid(visitIds, visitIds.length - 16) : undefined;
+}
+
 /** Waits only where a website has to be looked up first. */
-function settled(outcomes: (CollectOutcome | Promise<CollectOutcome>)[]): Promise<CollectOutcome[]> | CollectOutcome[] {
-  return outcomes.some((outcome) => outcome instanceof Promise)
-    ? Promise.all(outcomes)
-    : (outcomes as CollectOutcome[]);
+function settled(outcomes: (OwnOutcome | Promise<OwnOutcome>)[]): Promise<OwnOutcome[]> | OwnOutcome[] {
+  return outcomes.some((outcome) => outcome instanceof Promise) ? Promise.all(outcomes) : (outcomes as OwnOutcome[]);
 }

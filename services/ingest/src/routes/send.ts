@@ -36,8 +36,6 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
 
-    if (outcome.kind !== 'accepted') return;
-
     const { placement } = outcome;
     const tokenSeed = toTokenSeed(placement.event, sender.nowMs);
     const appended = await appendEvents(deps, exchange, {
@@ -69,7 +67,8 @@ async function sendForeign(
   const { request, requestId } = exchange;
   try {
     const answer = await handOn.send(region, body, placement, { request, requestId, sender });
-    if (answer.status === 200) counts.handedOn++;
+    // What is kept counts when it is delivered, what that region leaves out on purpose counts there.
+    if (answer.code === null && !answer.isKept && answer.body.includes('"sessionId"')) counts.handedOn++;
     answerForeign(exchange, answer);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;

@@ -63,7 +63,7 @@ async function take(deps: RateLimitDeps, homeRegion: string, keyId: string): Pro
   try {
     return await takeAtHome(peers, homeRegion, keyId);
   } catch (err) {
-    counts.rateLimitSkipped++;
+    counts.rateLimitAway++;
     logger.warn({ err, keyId, homeRegion }, 'rate limit not counted in the home region');
     return takeFromWindow(redis, keyId);
   }
@@ -72,16 +72,10 @@ async function take(deps: RateLimitDeps, homeRegion: string, keyId: string): Pro
 async function takeAtHome(peers: QueryDeps['peers'], homeRegion: string, keyId: string): Promise<RateWindow> {
   const path = `/peer/rate-limit/${keyId}`;
   const claim = { address: '', ageMs: 0 };
-  const answer = await peers.ask(homeRegion, {
-    method: 'POST',
-    path,
-    headers: {},
-    claim,
-    answerMaxMs: homeAnswerMaxMs,
-  });
-  const text = (await answer.body.toArray()).join('');
+  const request = { method: 'POST', path, headers: {}, claim, answerMaxMs: homeAnswerMaxMs };
+  const answer = await peers.askWhole(homeRegion, request);
   if (answer.status !== 200) throw new PeerError(`Region ${homeRegion} answered ${answer.status}`);
-  return RateWindow.parse(JSON.parse(text));
+  return RateWindow.parse(JSON.parse(answer.body.toString()));
 }
 
 /** Counts one request of a key in this region. */

@@ -14,7 +14,10 @@ export function servePinnedRegion(deps: RegionDeps): MiddlewareHandler<QueryEnv>
   return async (c, next) => {
     const target = targetOf(c);
     const header = c.req.header(peerHeader);
-    c.set('peer', header === undefined ? null : peers.claimOf({ method: c.req.method, path: target, header }));
+    const claim = peers.claimOf({ method: c.req.method, path: target, header });
+    if (claim === null)
+      throw new ApiError('service-unavailable', 'It cannot be told which region has handed this request on.');
+    c.set('peer', claim);
     const addressed = addressedRegion(target, peers.regions);
     if (addressed.kind !== 'pinned') return next();
     return handOn(c, addressed.region, target);
