@@ -144,6 +144,30 @@ describe('changing and removing', () => {
     }
   });
 
+  test('a team keeps an owner when its owner makes another one and leaves, while that account is being deleted', async () => {
+    const round = async () => {
+      const { id, owner } = await newTeam();
+      const heir = await t.newUser();
+      await registry.addTeamMember(id, { userId: heir.id, role: 'team-member' }, testActor);
+      const handOver = async () => {
+        await registry.updateTeamMember(id, { userId: heir.id, role: 'team-owner', among: everyRole }, testActor);
+        await registry.removeTeamMember(id, { userId: owner.id, among: everyRole }, testActor);
+      };
+      await Promise.all([handOver(), registry.deleteUser(heir.id, testActor)]);
+      expect(Object.values(await rolesIn(id))).toContain('team-owner');
+    };
+    for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 10 }, round));
+  });
+
+  test('an account that was deleted is a member of nothing that could be changed', async () => {
+    const { id } = await newTeam();
+    const user = await t.newUser();
+    await registry.addTeamMember(id, { userId: user.id, role: 'team-member' }, testActor);
+    await registry.deleteUser(user.id, testActor);
+    const change = { userId: user.id, role: 'team-owner', among: everyRole } as const;
+    expect(await registry.updateTeamMember(id, change, testActor)).toEqual({ ok: false, reason: 'member_not_found' });
+  });
+
   test('members of another role than those that may be touched are left alone', async () => {
     const { id, owner } = await newTeam();
     const among: TeamRole[] = ['team-manager', 'team-member', 'team-view-only'];

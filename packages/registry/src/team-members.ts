@@ -122,6 +122,8 @@ export async function updateTeamMember(
   by: Actor,
 ): Promise<UpdateTeamMemberResult> {
   return db.transaction(async (tx) => {
+    // Who is made an owner while the account is being deleted would be one whom nobody counted.
+    if (!(await lockUser(tx, userId))) return { ok: false, reason: 'member_not_found' };
     const found = await reachMember(tx, teamId, userId, among);
     if (!found.ok) return found;
     if (role !== 'team-owner' && (await isLastOwner(tx, found.member))) return { ok: false, reason: 'last_owner' };
