@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, isNull, ne, notExists, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { Database } from './database.ts';
-import { team, teamUser, userAccount } from './schema.ts';
+import { team, teamUser, userAccount, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
 /*
@@ -31,6 +31,17 @@ export async function lockTeam(tx: Database, id: string, strength: 'share' | 'up
     .from(team)
     .where(and(eq(team.id, id), isNull(team.deletedAt)))
     .for(strength);
+  return found.length > 0;
+}
+
+/** Keeps the website from being deleted meanwhile. False for an unknown or deleted one and for an id that is no UUID. */
+export async function lockWebsite(tx: Database, id: string): Promise<boolean> {
+  if (!isUuid(id)) return false;
+  const found = await tx
+    .select({ id: website.id })
+    .from(website)
+    .where(and(eq(website.id, id), isNull(website.deletedAt)))
+    .for('share');
   return found.length > 0;
 }
 

@@ -2,19 +2,22 @@ import { and, eq } from 'drizzle-orm';
 import { recordChange } from './audit.ts';
 import { laterThan } from './columns.ts';
 import type { Database } from './database.ts';
+import { lockWebsite } from './locks.ts';
 import { contains, pageOf, sortedBy } from './paging.ts';
 import type { Actor, Page, Segment, SegmentFields, SegmentListRequest } from './rows.ts';
 import { segment } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
-/** The website must exist. */
+/** Null for an unknown or deleted website and for an id that is no UUID. */
 export async function createSegment(
   db: Database,
   websiteId: string,
   fields: SegmentFields,
   by: Actor,
-): Promise<Segment> {
+): Promise<Segment | null> {
   return db.transaction(async (tx) => {
+    // A segment made while the website is being purged would be left over.
+    if (!(await lockWebsite(tx, websiteId))) return null;
     const [created] = await tx
       .insert(segment)
       .values({ ...fields, websiteId })

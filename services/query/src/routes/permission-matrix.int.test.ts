@@ -220,6 +220,7 @@ async function newTeam(): Promise<Ids> {
 async function withParts({ id: websiteId }: { id: string }): Promise<Ids> {
   const fields = { type: 'segment', name: 'x', parameters: {} } as const;
   const segment = await api.deps.registry.createSegment(websiteId, fields, testActor);
+  if (!segment) throw new Error('No website');
   const share = { name: 'x', slug: randomUUID(), parameters: {} };
   const shared = await api.deps.registry.createShare(websiteId, share, testActor);
   if (!shared.ok) throw new Error(shared.reason);

@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono';
 import { toSegmentRecord } from '../answers/segment-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import type { WebsiteAction } from '../auth/permissions.ts';
-import { getWebsiteFor } from '../auth/website-access.ts';
+import { getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
@@ -31,6 +31,7 @@ export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .post(all, async (c) => {
       const websiteId = await websiteFor(c, 'update');
       const created = await registry.createSegment(websiteId, await readJson(c, SegmentBody), actorOf(c));
+      if (!created) throw websiteNotFound();
       return c.json(toSegmentRecord(created) satisfies SegmentRecord);
     })
     .get(one, async (c) => {
