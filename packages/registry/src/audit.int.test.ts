@@ -34,7 +34,7 @@ test('every change of an account, a key and a website is written down with what 
     ['website.delete', { name: 'Shop 2', domain: 'shop.example' }],
     ['website.reset', { resetAt: resetAt.toISOString() }],
     ['website.update', { name: 'Shop 2', replayConfig: { sampleRate: 0.5 } }],
-    ['website.create', { name: 'Shop', domain: 'shop.example', teamId: null, shareId: 'first', region: 'us' }],
+    ['website.create', { name: 'Shop', domain: 'shop.example', teamId: null, shareId: 'set', region: 'us' }],
   ]);
   expect(await entriesOf(user.id)).toEqual([
     ['user.delete', { websiteIds: [] }],
@@ -42,6 +42,24 @@ test('every change of an account, a key and a website is written down with what 
     ['user.create', { username: 'ada', role: 'user' }],
   ]);
   expect(JSON.stringify(await sql('SELECT * FROM audit_entry'))).not.toMatch(/hash/);
+});
+
+test('that a share id was set or removed is written down, and never which', async () => {
+  const user = await newUser();
+  const { id } = await newWebsite(user, { shareId: 'secret-1' });
+  await registry.updateWebsite(id, { shareId: 'secret-2' }, testActor);
+  await registry.updateWebsite(id, { name: 'Shop 2' }, testActor);
+  await registry.updateWebsite(id, { shareId: null }, testActor);
+  const created = { name: 'Shop', domain: 'shop.example', teamId: null, region: 'us' };
+  expect(await entriesOf(id)).toEqual([
+    ['website.update', { shareId: 'removed' }],
+    ['website.update', { name: 'Shop 2' }],
+    ['website.update', { shareId: 'set' }],
+    ['website.create', { ...created, shareId: 'set' }],
+  ]);
+  const unshared = await newWebsite(user);
+  expect(await entriesOf(unshared.id)).toEqual([['website.create', created]]);
+  expect(JSON.stringify(await sql('SELECT * FROM audit_entry'))).not.toMatch(/secret/);
 });
 
 test('an entry names the account and the key, the request and the instant', async () => {

@@ -8,7 +8,7 @@ import { isUuid } from './uuid.ts';
 
 /**
  * Writes down one change, in the transaction that makes it: there is no change without its entry and no entry without its change.
- * `details` never holds a secret.
+ * `details` are given without passwords, keys and access codes; slugs of links are left out here.
  */
 export async function recordChange(
   tx: Database,
@@ -18,7 +18,26 @@ export async function recordChange(
   details: Record<string, unknown> = {},
 ): Promise<void> {
   const { userId: actorUserId, name: actorName, keyId: actorKeyId, requestId } = by;
-  await tx.insert(auditEntry).values({ actorUserId, actorName, actorKeyId, requestId, action, subjectId, details });
+  await tx.insert(auditEntry).values({
+    actorUserId,
+    actorName,
+    actorKeyId,
+    requestId,
+    action,
+    subjectId,
+    details: withoutSlugs(action, details),
+  });
+}
+
+/** Who knows the slug of a link reads the statistics, and a website's share id is one. Told is only that it was set, changed or removed. */
+function withoutSlugs(
+  action: AuditAction,
+  { slug, shareId, ...details }: Record<string, unknown>,
+): Record<string, unknown> {
+  if (slug !== undefined && action === 'share.update') return { ...details, slug: 'changed' };
+  if (typeof shareId === 'string') return { ...details, shareId: 'set' };
+  if (shareId === null && action === 'website.update') return { ...details, shareId: 'removed' };
+  return details;
 }
 
 /** Newest first. `search` looks into actors' names and actions. An id that is none finds nothing. */
