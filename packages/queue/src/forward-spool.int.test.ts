@@ -4,12 +4,12 @@ import { createForwardSpool, type ForwardSpool, type SpooledRequest } from './fo
 import { connectWorker } from './test-redis.ts';
 
 let database: Awaited<ReturnType<typeof createRedisDatabase>>;
-let redis: ReturnType<typeof connectWorker>;
+let redis: Awaited<ReturnType<typeof connectWorker>>;
 let spool: ForwardSpool;
 
 beforeEach(async () => {
   database = await createRedisDatabase();
-  redis = connectWorker(database.url);
+  redis = await connectWorker(database.url);
   spool = createForwardSpool(redis);
 });
 afterEach(async () => {
