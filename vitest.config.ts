@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{packages,services}/*/src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
+          include: ['{packages,services}/*/src/**/*.test.ts', 'tests/{architecture,load}/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
           setupFiles: 'tests/property-seed.ts',
           sequence: { groupOrder: 0 },

@@ -105,7 +105,7 @@ async function startEntrance(nodeUrls: readonly string[]): Promise<Server> {
 function onOneNode(statement: string): string {
   return statement
     .replaceAll(`ON CLUSTER '${cluster}'`, '')
-    .replace(/Replicated((?:Aggregating|Replacing)?MergeTree)/g, '$1')
+    .replace(/Replicated((?:Aggregating|Replacing)?MergeTree)\('[^']*', '[^']*'(?:, )?/g, '$1(')
     .replace(
       /\breplicated_deduplication_window = (\d+), replicated_deduplication_window_seconds = \d+/g,
       'non_replicated_deduplication_window = $1',

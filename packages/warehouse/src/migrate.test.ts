@@ -16,7 +16,7 @@ test('placeholders make plain tables on one node, and replicated ones behind Dis
     'CREATE TABLE t  (a UInt8) ENGINE = ReplacingMergeTree(version) ORDER BY a SETTINGS non_replicated_deduplication_window = 10000',
   );
   expect(fillPlaceholders(sql, 'main')).toBe(
-    "CREATE TABLE t_local ON CLUSTER 'main' (a UInt8) ENGINE = ReplicatedReplacingMergeTree(version) ORDER BY a SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800",
+    "CREATE TABLE t_local ON CLUSTER 'main' (a UInt8) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version) ORDER BY a SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800",
   );
 });
 

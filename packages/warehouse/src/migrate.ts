@@ -86,16 +86,19 @@ export function splitStatements(sql: string): string[] {
 const deduplicationWindow = 'non_replicated_deduplication_window = 10000';
 const replicatedWindow = 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800';
 
+/** Where Keeper has what replicas share. Trap: the default path has a UUID in it, and a replica that is added later would get another one. */
+const replica = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'";
+
 /** Tables and engines by name for one node; for a cluster the tables of its shards and the engines' replicated kind. */
 export function fillPlaceholders(sql: string, cluster?: string): string {
   return sql
     .replaceAll('{{on_cluster}}', onCluster(cluster ?? null))
     .replaceAll('{{deduplication_window}}', cluster ? replicatedWindow : deduplicationWindow)
     .replaceAll(/\{\{local:(\w+)\}\}/g, (_, table) => localName(table, cluster ?? null))
-    .replaceAll(
-      /\{\{engine:(\w+)(\([^)]*\))?\}\}/g,
-      (_, name, args = '') => `${cluster ? 'Replicated' : ''}${name}${args}`,
-    );
+    .replaceAll(/\{\{engine:(\w+)(?:\(([^)]*)\))?\}\}/g, (_, name, args?: string) => {
+      if (!cluster) return args === undefined ? name : `${name}(${args})`;
+      return `Replicated${name}(${replica}${args === undefined ? '' : `, ${args}`})`;
+    });
 }
 
 /** Rows of a single node do not come to a cluster by themselves, and another cluster has others. */

@@ -11,6 +11,7 @@ import {
   type RollupComparison,
 } from './rollup-differences.ts';
 import { listRollupParts, type RollupPart, type RollupScope, type RollupTable } from './rollup-parts.ts';
+import { untilInsertsEnd } from './until-inserts-end.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
 /** Tables that the view `<table>_mv` fills from events, column by column in the same order. */
@@ -43,8 +44,10 @@ export async function repairRollups(client: ClickHouseClient, websiteId: string)
   await repairAll(client, new Date(), { websiteIds: [websiteId] });
 }
 
-/** As `repairRollups`, in any scope. */
+/** As `repairRollups`, in any scope, and of rollups that were just made anew. */
 export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
+  // A block that was half written when they were is in them already, and comes a second time by its view: until then nothing shows it.
+  await untilInsertsEnd(client);
   const { undecided } = await repairScope(client, now, scope);
   if (undecided > 0)
     throw new WarehouseError(
