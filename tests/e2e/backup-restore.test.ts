@@ -181,21 +181,25 @@ test(
   patienceMs,
 );
 
-test("a backup is its owner's to read, replaces nothing, and what cannot be written is told in one line", async () => {
-  const [old] = installations as [Installation];
-  expect(statSync(backupFile).mode & 0o777).toBe(0o600);
-  const again = await old.cli('backup', '--out', backupFile);
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is there already')]);
-  const inFolder = await old.cli('backup', '--out', folder);
-  expect([inFolder.code, inFolder.stdout]).toEqual([
-    0,
-    expect.stringMatching(/meridian-registry-\d{8}T\d{6}Z\.ndjson\.gz: \d+ bytes, /),
-  ]);
-  const nowhere = await old.cli('backup', '--out', join(folder, 'no', 'such', 'folder'));
-  expect([nowhere.code, nowhere.stderr.trim().split('\n').length]).toEqual([1, 1]);
-  const without = await old.cli('backup');
-  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--out is required')]);
-});
+test(
+  "a backup is its owner's to read, replaces nothing, and what cannot be written is told in one line",
+  async () => {
+    const [old] = installations as [Installation];
+    expect(statSync(backupFile).mode & 0o777).toBe(0o600);
+    const again = await old.cli('backup', '--out', backupFile);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is there already')]);
+    const inFolder = await old.cli('backup', '--out', folder);
+    expect([inFolder.code, inFolder.stdout]).toEqual([
+      0,
+      expect.stringMatching(/meridian-registry-\d{8}T\d{6}Z\.ndjson\.gz: \d+ bytes, /),
+    ]);
+    const nowhere = await old.cli('backup', '--out', join(folder, 'no', 'such', 'folder'));
+    expect([nowhere.code, nowhere.stderr.trim().split('\n').length]).toEqual([1, 1]);
+    const without = await old.cli('backup');
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--out is required')]);
+  },
+  patienceMs,
+);
 
 test(
   'a backup that is cut off or altered, and a registry that is not empty, are refused with one line',

@@ -145,7 +145,7 @@ test(
       doctor({ ...env, PEER_SECRET: '' }),
     ]);
     expect([secret.code, other.code, noSecret.code]).toEqual([1, 1, 1]);
-    const refused = { status: 'FAIL', detail: expect.stringContaining('answers 404 to what this region signs') };
+    const refused = { status: 'FAIL', detail: expect.stringContaining('answers 503 to what this region signs') };
     expect(secret.findings['region eu']).toMatchObject({ ...refused, advice: expect.stringContaining('PEER_SECRET') });
     expect(secret.findings.address).toMatchObject({ status: 'FAIL', detail: `${addresses.eu} is region eu` });
     expect(other.findings['region eu']).toMatchObject({ status: 'FAIL', detail: `${addresses.us} is region us` });
@@ -158,10 +158,14 @@ test(
   patienceMs,
 );
 
-test('what makes no sense is answered with the usage', async () => {
-  for (const args of [['--canary'], ['--url', 'eu.example.com'], ['--url', addresses.us, '--website', 'x']]) {
-    const { code, stdout, stderr } = await runMeridian(environment('us'), 'doctor', ...args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('Usage: meridian');
-  }
-});
+test(
+  'what makes no sense is answered with the usage',
+  async () => {
+    for (const args of [['--canary'], ['--url', 'eu.example.com'], ['--url', addresses.us, '--website', 'x']]) {
+      const { code, stdout, stderr } = await runMeridian(environment('us'), 'doctor', ...args);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('Usage: meridian');
+    }
+  },
+  patienceMs,
+);

@@ -72,7 +72,7 @@ export async function checkPeer(
   if (status === 200) return { ...finding, detail: `${finding.detail}, believes this region` };
   return fail(
     `${finding.detail}; answers ${status} to what this region signs`,
-    `PEER_SECRET is another one there, or PEERS there do not name ${region}, or a clock is wrong.`,
+    `PEER_SECRET is another one there, or PEERS there do not name ${region}, or a clock is wrong; or its Redis is away.`,
   );
 }
 
