@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWebsite, logIn, type Stats } from '../api-client.ts';
@@ -10,6 +13,7 @@ const patienceMs = 180_000;
 const password = 'end-to-end-doctor';
 const ports = { us: await freePort(), eu: await freePort() };
 const addresses = { us: `http://127.0.0.1:${ports.us}`, eu: `http://127.0.0.1:${ports.eu}` };
+const dataFolder = mkdtempSync(join(tmpdir(), 'meridian-doctor-'));
 const registry = await createPostgresDatabase();
 const stores = {
   us: { redis: await createRedisDatabase(), clickhouse: await createClickHouseDatabase() },
@@ -31,7 +35,7 @@ async function startRegion(region: 'us' | 'eu'): Promise<void> {
     ...environment(region),
     PORT: String(ports[region]),
     HOST: '127.0.0.1',
-    DATA_DIR: `/tmp/meridian-doctor-${ports[region]}`,
+    DATA_DIR: join(dataFolder, region),
     APP_SECRET: 'a secret of the end-to-end tests, long enough',
     ADMIN_PASSWORD: password,
     ...(region === 'eu' && { TRUSTED_PROXIES: '127.0.0.1' }),
@@ -49,6 +53,7 @@ afterAll(async () => {
   await Promise.all(processes.map((process) => process.exited));
   const all = [registry, ...Object.values(stores).flatMap(({ redis, clickhouse }) => [redis, clickhouse])];
   await Promise.all(all.map((store) => store.drop()));
+  rmSync(dataFolder, { recursive: true, force: true });
 }, patienceMs);
 
 type Found = { check: string; status: string; detail: string; advice?: string };
