@@ -3,9 +3,9 @@ import pg from 'pg';
 
 /** What the triggers of `0003_access_changes.sql` write to. */
 const channel = 'access_change';
-const beatEveryMs = 1_000;
-/** A change is heard of everywhere within this time, or nothing that is remembered counts: the promise made of a deleted key. */
-const heardWithinMs = 2_000;
+const beatEveryMs = 600;
+/** A change is heard of everywhere within this time, or nothing that is remembered counts: a bit less than the two seconds promised of a deleted key. */
+const heardWithinMs = 1_700;
 /** A connection on which no beat came for so long is replaced. */
 const silenceMaxMs = 10_000;
 const answerMaxMs = 5_000;

@@ -37,7 +37,7 @@ test('every change of an account, a key and a website is written down with what 
     ['website.create', { name: 'Shop', domain: 'shop.example', teamId: null, shareId: 'set', region: 'us' }],
   ]);
   expect(await entriesOf(user.id)).toEqual([
-    ['user.delete', { websiteIds: [] }],
+    ['user.delete', { username: 'ada', websiteIds: [] }],
     ['user.update', { role: 'view-only', password: 'changed' }],
     ['user.create', { username: 'ada', role: 'user' }],
   ]);
@@ -143,4 +143,21 @@ test('a share id is known as a link: setting it makes one, another one replaces 
   });
   await registry.deleteWebsite(id, testActor);
   expect(await slugs()).toEqual([]);
+});
+
+test('what goes with an account or a team is written down for itself, and links and segments are found with their website', async () => {
+  const user = await newUser({ username: 'grace' });
+  const [own, linked] = [await newWebsite(user), await newWebsite(user)];
+  const key = await registry.createApiKey(
+    { userId: user.id, name: 'ci', keyHash: Buffer.alloc(32, 8), keyPrefix: 'mrd_ghijkl' },
+    testActor,
+  );
+  await registry.createSegment(linked.id, { type: 'segment', name: 'a', parameters: {} }, testActor);
+  const team = await newTeam([]);
+  const ofTeam = await newWebsite(user, { teamId: team });
+  expect((await entriesOf(linked.id)).map(([action]) => action)).toEqual(['segment.create', 'website.create']);
+  await registry.deleteTeam(team, testActor);
+  await registry.deleteUser(user.id, testActor);
+  for (const id of [own.id, linked.id, ofTeam.id]) expect((await entriesOf(id))[0]?.[0]).toBe('website.delete');
+  expect((await entriesOf(key.id))[0]?.[0]).toBe('api-key.delete');
 });

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, lt, or, sql } from 'drizzle-orm';
 import { withoutNul } from './columns.ts';
 import type { Database } from './database.ts';
 import { contains, pageOf } from './paging.ts';
@@ -40,6 +40,11 @@ function withoutSlugs(
   return details;
 }
 
+/** Of the subject itself, or of what belongs to it when it is a website: its links and segments. */
+function isAbout(id: string) {
+  return or(eq(auditEntry.subjectId, id), sql`${auditEntry.details} ->> 'websiteId' = ${withoutNul(id)}`);
+}
+
 /** Newest first. `search` looks into actors' names and actions. An id that is none finds nothing. */
 export async function listAuditEntries(db: Database, request: AuditRequest): Promise<Page<AuditEntry>> {
   const { actorUserId, actorName, subjectId, action, from, to, search } = request;
@@ -47,7 +52,7 @@ export async function listAuditEntries(db: Database, request: AuditRequest): Pro
   const matching = and(
     actorUserId === undefined ? undefined : eq(auditEntry.actorUserId, actorUserId),
     actorName === undefined ? undefined : eq(auditEntry.actorName, actorName),
-    subjectId === undefined ? undefined : eq(auditEntry.subjectId, subjectId.toLowerCase()),
+    subjectId === undefined ? undefined : isAbout(subjectId.toLowerCase()),
     action === undefined ? undefined : sql`${auditEntry.action} = ${withoutNul(action)}`,
     from && gte(auditEntry.at, from),
     to && lt(auditEntry.at, to),

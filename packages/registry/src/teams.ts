@@ -20,6 +20,7 @@ import type {
 } from './rows.ts';
 import { team, teamUser, website } from './schema.ts';
 import { insertMember } from './team-members.ts';
+import { deletedWebsiteColumns } from './users.ts';
 import { isUuid } from './uuid.ts';
 
 const teamColumns = {
@@ -123,10 +124,12 @@ export async function deleteTeam(db: Database, id: string, by: Actor): Promise<{
       .update(website)
       .set({ deletedAt: sql`now()`, shareId: null })
       .where(and(eq(website.teamId, id), isNull(website.deletedAt)))
-      .returning({ id: website.id, region: website.region });
+      .returning(deletedWebsiteColumns);
+    for (const { id: websiteId, name, domain } of websites)
+      await recordChange(tx, by, 'website.delete', websiteId, { name, domain });
     const websiteIds = websites.map((row) => row.id);
     await recordChange(tx, by, 'team.delete', deleted.id, { name: deleted.name, websiteIds });
-    return { websites };
+    return { websites: websites.map(({ id: websiteId, region }) => ({ id: websiteId, region })) };
   });
 }
 

@@ -200,3 +200,20 @@ test('teams of a user come with the role in them; a deleted team is none', async
   expect(await registry.findTeamRole(gone, user.id)).toBeNull();
   expect(await registry.findTeamRole('x', user.id)).toBeNull();
 });
+
+test('of two administrators who take each other away at the same time one stays, however often it is tried', async () => {
+  for (const administrator of await t.sql("SELECT id FROM user_account WHERE role = 'admin' AND deleted_at IS NULL"))
+    await t.sql("UPDATE user_account SET role = 'user' WHERE id = $1", [administrator.id]);
+  for (let round = 0; round < 20; round++) {
+    const [a, b] = [await t.newUser({ role: 'admin' }), await t.newUser({ role: 'admin' })];
+    const outcomes = await Promise.all([
+      t.registry.updateUser(a.id, { role: 'user' }, testActor),
+      round % 2
+        ? t.registry.deleteUser(b.id, testActor)
+        : t.registry.updateUser(b.id, { role: 'view-only' }, testActor),
+    ]);
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+    expect(outcomes).toContainEqual({ ok: false, reason: 'last_administrator' });
+    await t.sql("UPDATE user_account SET role = 'user' WHERE role = 'admin'");
+  }
+});

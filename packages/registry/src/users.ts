@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, count, eq, isNull, sql } from 'drizzle-orm';
 import { recordChange } from './audit.ts';
 import type { Database } from './database.ts';
 import { lockTeamsOnlyOwnedBy, lockUser } from './locks.ts';
@@ -23,6 +23,13 @@ const credentialColumns = {
   sessionGeneration: userAccount.sessionGeneration,
 };
 const notDeleted = isNull(userAccount.deletedAt);
+/** Of websites that go with an account or a team. */
+export const deletedWebsiteColumns = {
+  id: website.id,
+  region: website.region,
+  name: website.name,
+  domain: website.domain,
+};
 
 /** Two names with one key are the same name. Made here, because `lower()` depends on the database's locale. */
 function usernameKey(username: string): string {
@@ -67,13 +74,17 @@ export async function findUserById(db: Database, id: string): Promise<UserCreden
   return found ?? null;
 }
 
-export type UpdateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_not_found' };
+export type UpdateUserResult =
+  | { ok: true; user: User }
+  | { ok: false; reason: 'username_taken' | 'user_not_found' | 'last_administrator' };
 
 export async function updateUser(db: Database, id: string, changes: UserChanges, by: Actor): Promise<UpdateUserResult> {
   if (!isUuid(id)) return { ok: false, reason: 'user_not_found' };
   const { username, role, passwordHash } = changes;
   try {
     return await db.transaction(async (tx) => {
+      if (role !== undefined && role !== 'admin' && (await isLastAdministrator(tx, id)))
+        return { ok: false, reason: 'last_administrator' };
       const [updated] = await tx
         .update(userAccount)
         .set({
@@ -95,9 +106,20 @@ export async function updateUser(db: Database, id: string, changes: UserChanges,
   }
 }
 
+/** Locks every administrator, so that of two changes at once the second sees the first. To be called before another account is locked. */
+async function isLastAdministrator(tx: Database, id: string): Promise<boolean> {
+  const administrators = await tx
+    .select({ id: userAccount.id })
+    .from(userAccount)
+    .where(and(eq(userAccount.role, 'admin'), notDeleted))
+    .orderBy(asc(userAccount.id))
+    .for('update');
+  return administrators.length === 1 && administrators[0]?.id === id.toLowerCase();
+}
+
 export type DeleteUserResult =
   | { ok: true; websites: WebsitePlace[] }
-  | { ok: false; reason: 'user_not_found' }
+  | { ok: false; reason: 'user_not_found' | 'last_administrator' }
   /** These teams would have no owner left. */
   | { ok: false; reason: 'last_owner'; teamIds: string[] };
 
@@ -107,23 +129,29 @@ export type DeleteUserResult =
  */
 export async function deleteUser(db: Database, id: string, by: Actor): Promise<DeleteUserResult> {
   return db.transaction(async (tx) => {
+    if (await isLastAdministrator(tx, id)) return { ok: false, reason: 'last_administrator' };
     if (!(await lockUser(tx, id, 'update'))) return { ok: false, reason: 'user_not_found' };
     const teamIds = await lockTeamsOnlyOwnedBy(tx, id);
     if (teamIds.length > 0) return { ok: false, reason: 'last_owner', teamIds };
-    await tx
+    const [deleted] = await tx
       .update(userAccount)
       .set({ deletedAt: sql`now()`, usernameKey: null, passwordHash: '' })
-      .where(eq(userAccount.id, id));
-    await tx.delete(apiKey).where(eq(apiKey.userId, id));
+      .where(eq(userAccount.id, id))
+      .returning({ username: userAccount.username });
+    const keys = await tx.delete(apiKey).where(eq(apiKey.userId, id)).returning();
     await tx.delete(teamUser).where(eq(teamUser.userId, id));
     const websites = await tx
       .update(website)
       .set({ deletedAt: sql`now()`, shareId: null })
       .where(and(eq(website.userId, id), isNull(website.deletedAt)))
-      .returning({ id: website.id, region: website.region });
+      .returning(deletedWebsiteColumns);
+    for (const { id: keyId, name, keyPrefix, userId } of keys)
+      await recordChange(tx, by, 'api-key.delete', keyId, { name, keyPrefix, userId });
+    for (const { id: websiteId, name, domain } of websites)
+      await recordChange(tx, by, 'website.delete', websiteId, { name, domain });
     const websiteIds = websites.map((row) => row.id);
-    await recordChange(tx, by, 'user.delete', id.toLowerCase(), { websiteIds });
-    return { ok: true, websites };
+    await recordChange(tx, by, 'user.delete', id.toLowerCase(), { username: deleted?.username, websiteIds });
+    return { ok: true, websites: websites.map(({ id: websiteId, region }) => ({ id: websiteId, region })) };
   });
 }
 

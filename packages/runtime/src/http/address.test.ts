@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { normalizeAddress } from './address.ts';
+import { networkOf, normalizeAddress } from './address.ts';
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
@@ -54,4 +54,13 @@ test.each([
   ':'.repeat(100_000),
 ])('%j is no address', (text) => {
   expect(normalizeAddress(text)).toBeNull();
+});
+
+test('a client has its IPv4 address, or the network of its IPv6 address, to itself', () => {
+  expect(['203.0.113.7', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::9', ''].map(networkOf)).toEqual([
+    '203.0.113.7',
+    '2001:db8:1:2::',
+    '2001:db8:1:2::',
+    '',
+  ]);
 });

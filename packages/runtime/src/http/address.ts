@@ -14,6 +14,11 @@ export function normalizeAddress(text: string): string | null {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
 }
 
+/** What one client has to itself: an IPv4 address, or the first 64 bits of an IPv6 one. `address`: normalised. */
+export function networkOf(address: string): string {
+  return isIPv6(address) ? ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString() : address;
+}
+
 function withoutPortAndZone(text: string): string {
   const bracketed = /^\[([^\]]+)\](?::(?:\d+|_[\w.-]+))?$/.exec(text)?.[1];
   const withPort = /^([\d.]+):(?:\d+|_[\w.-]+)$/.exec(text)?.[1];

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { networkOf } from '@meridian/runtime/http/address';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Redis } from 'ioredis';
@@ -90,11 +91,11 @@ function tooMany(message: string, waitMs: number): ApiError {
   return new ApiError('rate-limited', message, { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } });
 }
 
-/** Of the failures and of the tries that go on. Neither the name nor the address is kept. */
+/** Of the failures and of the tries that go on. Neither the name nor the address is kept; who has an IPv6 address has its whole network. */
 function keysOf(username: string, address: string): [string, string] {
   const name = username.normalize('NFC').toLowerCase();
   const hash = createHash('sha256')
-    .update(JSON.stringify([name, address]))
+    .update(JSON.stringify([name, networkOf(address)]))
     .digest('base64url');
   return [`login-failures:{${hash}}`, `login-running:{${hash}}`];
 }

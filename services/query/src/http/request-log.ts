@@ -9,7 +9,7 @@ const slowMs = 1_000;
 
 /**
  * Counts every request, and writes one wide line of it: at level error when the fault is ours, at info when it was slow or belongs to
- * the share that `logSampleRate` takes, else at debug. What meets no route is told without its path, which may hold anything.
+ * the share that `logSampleRate` takes, else at debug. What meets no route is told without its path, which may hold anything, and so is a link.
  */
 export function requestLog(deps: {
   logger: Pick<Logger, 'isLevelEnabled' | 'error' | 'info' | 'debug'>;
@@ -31,7 +31,8 @@ export function requestLog(deps: {
     if (!logger.isLevelEnabled(level)) return;
     const requestId = c.get('requestId');
     const caller = callerOf(c);
-    const path = route === unmatched ? undefined : c.req.path;
+    // Who knows the slug of a link reads what it shows.
+    const path = route === unmatched || route.endsWith('/:slug') ? undefined : c.req.path;
     const durationMs = Math.round(elapsedMs);
     logger[level]({ requestId, method, route, path, status, durationMs, ...caller, ...c.get('logFields') }, 'request');
   };

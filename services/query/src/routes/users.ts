@@ -14,6 +14,7 @@ import { pageOfTeams } from '../teams/page-of-teams.ts';
 import { forgetWebsites } from '../websites/forget-website.ts';
 import { pageOfWebsitesOfUser } from '../websites/page-of-websites.ts';
 
+const lastAdministrator = 'There must be an administrator left.';
 const notFound = () => new ApiError('not-found', 'User not found');
 
 const onlyOwnerOf = (teamIds: string[]) =>
@@ -46,11 +47,11 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .post('/users/:userId', ...allowed, async (c) => {
       const userId = c.req.param('userId').toLowerCase();
       const { username, role, password } = await readJson(c, UpdateUserBody);
-      // So that an instance never loses its last administrator.
       if (userId === c.get('caller').userId && role && role !== 'admin')
         throw conflict('role', 'You cannot take away your own role.');
       const passwordHash = password === undefined ? undefined : await hashPassword(password);
       const updated = await registry.updateUser(userId, { username, role, passwordHash }, actorOf(c));
+      if (!updated.ok && updated.reason === 'last_administrator') throw conflict('role', lastAdministrator);
       if (!updated.ok && updated.reason === 'username_taken') throw conflict('username', 'User already exists.');
       if (!updated.ok) throw notFound();
       return c.json(toUserRecord(updated.user) satisfies UserRecord);
@@ -59,6 +60,7 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const userId = c.req.param('userId').toLowerCase();
       if (userId === c.get('caller').userId) throw conflict('userId', 'You cannot delete yourself.');
       const deleted = await registry.deleteUser(userId, actorOf(c));
+      if (!deleted.ok && deleted.reason === 'last_administrator') throw conflict('userId', lastAdministrator);
       if (!deleted.ok && deleted.reason === 'last_owner') throw conflict('userId', onlyOwnerOf(deleted.teamIds));
       if (!deleted.ok) throw notFound();
       await forgetWebsites(deps, deleted.websites);
