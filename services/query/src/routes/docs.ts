@@ -6,10 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
+import { etagOf } from '../http/etag-of.ts';
 import { setHeader } from '../http/node-answer.ts';
 import type { QueryEnv } from '../query-env.ts';
 import { docsPage, docsScript } from './docs-page.ts';
 
+const html = 'text/html; charset=UTF-8';
 const javascript = 'text/javascript; charset=utf-8';
 
 /** Nothing but the files of this page, and requests to this instance. Pictures in the library's style sheet are data. */
@@ -27,14 +29,16 @@ const contentSecurityPolicy = [
 /** GET /docs: the document of openapi.json as a page to read and to try. Needs no credential. */
 export function docsRoutes(): Hono<QueryEnv> {
   const folder = libraryFolder();
-  const send = async (c: Context<QueryEnv>, file: string, type: string) =>
-    c.body(await readFile(join(folder, file)), 200, { 'content-type': type });
+  const send = (c: Context<QueryEnv>, content: string | Buffer<ArrayBuffer>, type: string) =>
+    c.body(content, 200, { 'content-type': type, etag: etagOf(content) });
+  const sendFile = async (c: Context<QueryEnv>, file: string, type: string) =>
+    send(c, await readFile(join(folder, file)), type);
   return new Hono<QueryEnv>()
     .use('/docs/*', compress(), etag(), pageHeaders)
-    .get('/docs', (c) => c.html(docsPage(new URL(c.req.url).pathname)))
-    .get('/docs/page.js', (c) => c.body(docsScript, 200, { 'content-type': javascript }))
-    .get('/docs/swagger-ui-bundle.js', (c) => send(c, 'swagger-ui-bundle.js', javascript))
-    .get('/docs/swagger-ui.css', (c) => send(c, 'swagger-ui.css', 'text/css; charset=utf-8'));
+    .get('/docs', (c) => send(c, docsPage(new URL(c.req.url).pathname), html))
+    .get('/docs/page.js', (c) => send(c, docsScript, javascript))
+    .get('/docs/swagger-ui-bundle.js', (c) => sendFile(c, 'swagger-ui-bundle.js', javascript))
+    .get('/docs/swagger-ui.css', (c) => sendFile(c, 'swagger-ui.css', 'text/css; charset=utf-8'));
 }
 
 /** Browsers keep the files and ask whether they are still the same. */
