@@ -222,7 +222,7 @@ describe('the reader', () => {
 
   test('may ask within its limits, which hold without being asked for', async () => {
     expect(await refusalOf('meridian_reader', 'SELECT count() FROM meridian.events')).toBe('');
-    expect(await refusalOf('meridian_reader', 'SELECT 1 SETTINGS max_execution_time = 5, max_result_rows = 10')).toBe(
+    expect(await refusalOf('meridian_reader', 'SELECT 1 SETTINGS max_execution_time = 5, max_rows_to_read = 10')).toBe(
       '',
     );
     expect(await refusalOf('meridian_reader', 'SELECT * FROM meridian.events LIMIT 1')).toBe('');
