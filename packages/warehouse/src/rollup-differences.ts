@@ -6,6 +6,8 @@ import { untilInsertsEnd } from './until-inserts-end.ts';
 /** Rows read at once. */
 const differencesMax = 20_000;
 const looksMax = 10;
+/** So many looks in a row that find nothing, each when all inserts of the one before have ended, are as good as a quiet moment. */
+const emptyLooksMax = 5;
 
 /**
  * A row that is wrong: its key, and its values as the events make them and as the rollup has them. Values of a visit are a checksum of all
@@ -38,21 +40,23 @@ export const comparisons: Record<RollupTable, Comparison> = {
  * What a query finds is sure at a quiet moment. Where there is none it is sure when the row is the same in two looks, and every insert that
  * ran at the first has ended before the second: an insert stores the events first, so one that is half done would have changed the row.
  *
- * `isRepaired`: some of the part's rows were put right before. A count may still be too large then by what is half written at the moment of
- * the look, which hides it: that none differs counts only at a quiet moment.
+ * `isRemade`: some of the part's rows were made anew or put right before. A count may be too large then by what is half written at the moment of
+ * the look, which hides it: that none differs counts only at a quiet moment, or when it is seen again and again.
  */
 export async function findDifferences(
   client: ClickHouseClient,
   access: RollupAccess,
   part: RollupPart,
-  isRepaired = false,
+  isRemade = false,
 ): Promise<{ sure: Difference[]; undecided: number }> {
   let before: Difference[] = [];
+  let emptyLooks = 0;
   for (let looks = 1; looks <= looksMax; looks++) {
     const { differences, isQuiet } = await look(access, part, looks > 1);
     const sure = isQuiet ? differences : agreeing(part.table, before, differences);
-    const isHidden = isRepaired && !isQuiet && comparisons[part.table].isCount;
-    if (sure.length > 0 || (differences.length === 0 && !isHidden)) return { sure, undecided: 0 };
+    emptyLooks = differences.length === 0 ? emptyLooks + 1 : 0;
+    const mayHide = isRemade && !isQuiet && comparisons[part.table].isCount && emptyLooks < emptyLooksMax;
+    if (sure.length > 0 || (differences.length === 0 && !mayHide)) return { sure, undecided: 0 };
     before = differences;
     await untilInsertsEnd(client);
   }

@@ -48,7 +48,7 @@ export async function repairRollups(client: ClickHouseClient, websiteId: string)
 export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
   // A block that was half written when they were is in them already, and comes a second time by its view: until then nothing shows it.
   await untilInsertsEnd(client);
-  const { undecided } = await repairScope(client, now, scope);
+  const { undecided } = await repairScope(client, now, scope, true);
   if (undecided > 0)
     throw new WarehouseError(
       'unavailable',
@@ -57,14 +57,19 @@ export async function repairAll(client: ClickHouseClient, now: Date, scope: Roll
 }
 
 /**
- * Puts right what differs from its events, and tells what that was. Row by row: questions meanwhile see all that is right, counts never
+ * Puts right what differs from its events, and tells what that was. `isRemade`: of rollups that were just made anew. Row by row: questions meanwhile see all that is right, counts never
  * disappear, and of visits only those that have a wrong row do, for the moment between its removal and the right one.
  */
-export async function repairScope(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<RollupComparison> {
+export async function repairScope(
+  client: ClickHouseClient,
+  now: Date,
+  scope: RollupScope,
+  isRemade = false,
+): Promise<RollupComparison> {
   const access = await createRollupAccess(client, scope);
   const found = createComparison();
   for (const part of await listRollupParts(client, now, scope)) {
-    const [rows, undecided] = await repairPart(client, access, part);
+    const [rows, undecided] = await repairPart(client, access, part, isRemade);
     found.add(part.table, [...rows.values()], undecided);
   }
   return found.all();
@@ -75,11 +80,12 @@ async function repairPart(
   client: ClickHouseClient,
   access: RollupAccess,
   part: RollupPart,
+  isRemade: boolean,
 ): Promise<[Map<string, Difference>, number]> {
   const repaired = new Map<string, Difference>();
   let pauseMs = againPauseMs;
   for (let round = 1; round <= roundsMax; round++) {
-    const { sure, undecided } = await findDifferences(client, access, part, repaired.size > 0);
+    const { sure, undecided } = await findDifferences(client, access, part, isRemade || repaired.size > 0);
     if (sure.length === 0) return [repaired, undecided];
     const isAgain = sure.some((difference) => repaired.has(nameOf(difference)));
     await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
