@@ -57,6 +57,13 @@ test('events for a region that is away are taken, survive the death of the colle
   expect(await cluster.storedIn('us', website)).toMatchObject({ pageviews: 0 });
 });
 
+test('while the region is there its visits are its own: without a token one visitor is in one visit', async () => {
+  const sent = [];
+  for (const url of ['/1', '/2', '/3']) sent.push(accepted(await collect('send', pageview(url))));
+  expect(new Set(sent.map(({ visitId }) => visitId)).size).toBe(1);
+  expect(await cluster.untilStoredIn('eu', website, 3)).toMatchObject({ pageviews: 3, visits: 1, bounces: 0 });
+});
+
 test('what the region has taken while its answer was lost is not stored twice', async () => {
   await eventually(
     () => collect('send', pageview('/warm')),

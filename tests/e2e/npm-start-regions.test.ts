@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -37,3 +37,37 @@ test('npm start with two regions prints their addresses, and each answers for bo
     ({ pageviews }) => pageviews === 1,
   );
 }, 300_000);
+
+test('a region that is killed starts again, and the other one answers all the time', async () => {
+  const us = await logIn(`${origin(0)}/v1/us`, 'admin', 'two-regions');
+  process.kill(await pidOf('eu'), 'SIGKILL');
+  await eventually(
+    async () => {
+      expect(await us.ok('GET', '/websites')).toMatchObject({ data: [] });
+      return started?.output() ?? '';
+    },
+    (text) => text.includes('Region eu has ended (SIGKILL); it starts again.'),
+  );
+  await eventually(
+    async () => {
+      expect(await us.ok('GET', '/websites')).toMatchObject({ data: [] });
+      return (await request('GET', `${origin(0)}/v1/eu/heartbeat`)).status;
+    },
+    (status) => status === 200,
+    120_000,
+  );
+}, 300_000);
+
+async function pidOf(region: string): Promise<number> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const [command = '', environment = ''] = await Promise.all(
+      ['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')),
+    );
+    if (
+      command.includes('services/standalone/src/main.ts') &&
+      environment.includes(`DATA_DIR=${join(dataDir, region)}\0`)
+    )
+      return Number(pid);
+  }
+  throw new Error('not running');
+}

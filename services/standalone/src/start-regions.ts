@@ -13,6 +13,7 @@ import type { StandaloneConfig } from './config.ts';
 import { originOf } from './welcome.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+const againAfterMs = 1_000;
 /** A store of a region's own: not started for what the regions share. */
 const notStarted = 'none://';
 
@@ -52,15 +53,40 @@ export async function startRegions(
       DATA_DIR: join(dataDir, region),
       ...(config.METRICS_PORT && { METRICS_PORT: String(config.METRICS_PORT + i) }),
     };
-    const child = spawn(process.execPath, [...process.execArgv, main], {
-      env: { ...env, ...shared, ...own, REGIONS: '' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    life.onStop(region, () => end(child));
-    await untilReady(child, region, i === 0);
-    child.once('exit', () => void life.stop(1));
+    await keepRunning(region, { env: { ...env, ...shared, ...own, REGIONS: '' }, isFirst: i === 0, life });
   }
   console.log(regions.map((region, i) => `Region ${region}: ${origins[i]}`).join('\n'));
+}
+
+/** Resolves when the region is ready. Its death is no other one's: it starts again. */
+async function keepRunning(
+  region: string,
+  { env, isFirst, life }: { env: NodeJS.ProcessEnv; isFirst: boolean; life: Life },
+): Promise<void> {
+  let child = start();
+  let isStopping = false;
+  life.onStop(region, () => {
+    isStopping = true;
+    return end(child);
+  });
+
+  function start() {
+    const started = spawn(process.execPath, [...process.execArgv, main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    started.once('exit', (code, signal) => {
+      if (isStopping || !wasReady) return;
+      console.error(`Region ${region} has ended (${signal ?? code}); it starts again.`);
+      setTimeout(() => {
+        if (isStopping) return;
+        child = start();
+        child.stdout.resume();
+      }, againAfterMs);
+    });
+    return started;
+  }
+
+  let wasReady = false;
+  await untilReady(child, region, isFirst);
+  wasReady = true;
 }
 
 /** Hands on what the process prints; of all but the first only what it says while it starts is worth reading. */

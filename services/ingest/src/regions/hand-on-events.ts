@@ -78,15 +78,20 @@ export function createHandOnEvents(deps: HandOnDeps) {
     return { route, body, headers, address: sender.address, receivedAtMs: sender.nowMs, idempotencyKey };
   }
 
-  /** Delivers it, or keeps it: null. @throws PeerError when neither can be done */
-  async function deliverOrKeep(region: string, request: SpooledRequest): Promise<ForeignAnswer | null> {
+  /** Delivers it, or keeps it, with these headers as well: null. @throws PeerError when neither can be done */
+  async function deliverOrKeep(
+    region: string,
+    request: SpooledRequest,
+    keptHeaders: Record<string, string> = {},
+  ): Promise<ForeignAnswer | null> {
     try {
       return await deliver(region, request);
     } catch (error) {
       if (!(error instanceof PeerError)) throw error;
       reportOutage(error);
       if (!spool) throw error;
-      const isKept = await spool.requests.keep(region, request, spool.maxBytes).catch((cause: unknown) => {
+      const kept = { ...request, headers: { ...request.headers, ...keptHeaders } };
+      const isKept = await spool.requests.keep(region, kept, spool.maxBytes).catch((cause: unknown) => {
         throw new PeerError('The spool takes nothing', { cause });
       });
       if (!isKept) throw error;
@@ -94,7 +99,7 @@ export function createHandOnEvents(deps: HandOnDeps) {
     }
   }
 
-  /** A visit goes on while its token is young; what the other region remembers of the session wins all the same. */
+  /** A visit goes on while its token is young. */
   function visitOf({ event, hint }: Placement): string {
     if (hint && event.createdAtMs - hint.lastAtMs <= visitGapMs) return hint.visitId;
     const bytes = new Uint8Array(16);
@@ -116,8 +121,8 @@ export function createHandOnEvents(deps: HandOnDeps) {
       const seed = toTokenSeed(placement.event, handed.sender.nowMs);
       const visitId = visitOf(placement);
       // What is kept is placed in the visit that is answered now.
-      if (spool && !placement.link) request.headers['x-umami-cache'] = tokens.sign(seed, visitId);
-      const answer = await deliverOrKeep(region, request);
+      const token = placement.link ? {} : { 'x-umami-cache': tokens.sign(seed, visitId) };
+      const answer = await deliverOrKeep(region, request, token);
       if (answer) return { ...answer, isKept: false };
       const text = toSendAnswer(tokens, seed, visitId);
       return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isKept: true };
