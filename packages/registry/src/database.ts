@@ -17,5 +17,7 @@ export function openDatabase(databaseUrl: string, options: { poolMax: number; ti
   });
   // Trap: without a listener the loss of an idle connection ends the process. The pool replaces it at the next query.
   pool.on('error', () => {});
+  // Nor may the loss of one that a transaction has: its next statement fails, and tells.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return { db: drizzle(pool), close: () => pool.end() };
 }
