@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, eventually, request, type Website } from '../api-client.ts';
 import { type System, startSystem } from './system.ts';
@@ -11,6 +12,8 @@ afterAll(() => system.stop());
 
 const endOtherConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+/** A change is a transaction of four statements: without any pause hardly one of them would come to its end. */
+const pauseMs = 50;
 const writers = 8;
 const websitesEach = 3;
 
@@ -45,7 +48,10 @@ test('Postgres ends all connections again and again while websites are written: 
   let isWriting = true;
   let ended = 0;
   const end = async (): Promise<void> => {
-    while (isWriting) ended += (await system.postgres(endOtherConnections)).length;
+    while (isWriting) {
+      ended += (await system.postgres(endOtherConnections)).length;
+      await delay(pauseMs);
+    }
   };
   const ending = end();
   const ids = Array.from({ length: writers * websitesEach }, () => randomUUID());
