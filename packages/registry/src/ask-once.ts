@@ -7,6 +7,18 @@ export async function askOnce(
   question: string,
   values: unknown[] = [],
 ): Promise<Record<string, unknown>[]> {
+  try {
+    return await withClient(databaseUrl, async (client) => (await client.query(question, values)).rows);
+  } catch (error) {
+    throw toRegistryError(error);
+  }
+}
+
+/** A connection for as long as `ask` takes; rejects as the driver does. */
+export async function withClient<Result>(
+  databaseUrl: string,
+  ask: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 5_000,
@@ -15,9 +27,7 @@ export async function askOnce(
   client.on('error', () => {}); // also told by the rejected promise
   try {
     await client.connect();
-    return (await client.query(question, values)).rows;
-  } catch (error) {
-    throw toRegistryError(error);
+    return await ask(client);
   } finally {
     await client.end();
   }

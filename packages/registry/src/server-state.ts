@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
+import { withClient } from './ask-once.ts';
 import { migrationsFolder } from './migrate.ts';
 
 export type PostgresState = {
@@ -14,14 +15,7 @@ export type PostgresState = {
 
 /** Asks the server on a connection of its own; rejects when it cannot be reached. */
 export async function readPostgresState(databaseUrl: string): Promise<PostgresState> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: 5_000,
-    query_timeout: 10_000,
-  });
-  client.on('error', () => {}); // also told by the rejected promise
-  try {
-    await client.connect();
+  return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query('SHOW server_version');
     const lastAppliedAt = await findLastMigration(client);
     const entries = await readMigrations();
@@ -30,9 +24,7 @@ export async function readPostgresState(databaseUrl: string): Promise<PostgresSt
       missingMigrations: entries.filter(({ when }) => when > lastAppliedAt).map(({ tag }) => tag),
       isNewer: entries.every(({ when }) => when < lastAppliedAt),
     };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The migrations of this version, the first one first: their names, and when they were made, Unix ms. */
