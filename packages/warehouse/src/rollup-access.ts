@@ -5,8 +5,6 @@ import { localName, onCluster, readCluster, systemTable, untilReplicated, withPl
 import type { RollupPart, RollupScope, RollupTable } from './rollup-parts.ts';
 import { WarehouseError } from './warehouse-error.ts';
 
-/** How long it is waited for a moment in which nobody inserts; with ten workers one comes within some seconds. */
-const idleWaitMaxMs = 3_000;
 const idlePauseMaxMs = 30;
 const readingPauseMs = 20;
 
@@ -47,10 +45,10 @@ export async function createRollupAccess(client: ClickHouseClient, { websiteIds 
     /**
      * Reads rows; of events only those for which the condition holds. `isQuiet`: at the moment at which the rows are from no block was half
      * written, stored in events and not yet in its views: no insert ran before, and none has stored anything since. Such a moment is waited
-     * for, for some seconds, if `isPatient`.
+     * for as long as `waitMaxMs`.
      */
-    async read<Row>(query: string, events: string, isPatient: boolean): Promise<{ rows: Row[]; isQuiet: boolean }> {
-      const before = await untilNoInsertRuns(client, cluster, isPatient ? idleWaitMaxMs : 0);
+    async read<Row>(query: string, events: string, waitMaxMs: number): Promise<{ rows: Row[]; isQuiet: boolean }> {
+      const before = await untilNoInsertRuns(client, cluster, waitMaxMs);
       await untilReplicated(client, comparedTables, cluster);
       const queryId = randomUUID();
       const answering = client

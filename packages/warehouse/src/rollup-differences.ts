@@ -6,6 +6,8 @@ import { untilInsertsEnd } from './until-inserts-end.ts';
 /** Rows read at once. */
 const differencesMax = 20_000;
 const looksMax = 10;
+/** How long one comparison waits for a moment in which nobody inserts, all its looks together; with ten workers one comes within seconds. */
+const quietWaitMaxMs = 5_000;
 /** So many looks in a row that find nothing, each when all inserts of the one before have ended, are as good as a quiet moment. */
 const emptyLooksMax = 5;
 
@@ -51,8 +53,10 @@ export async function findDifferences(
 ): Promise<{ sure: Difference[]; undecided: number }> {
   let before: Difference[] = [];
   let emptyLooks = 0;
+  const startedAt = performance.now();
   for (let looks = 1; looks <= looksMax; looks++) {
-    const { differences, isQuiet } = await look(access, part, looks > 1);
+    const waitMaxMs = looks === 1 ? 0 : startedAt + quietWaitMaxMs - performance.now();
+    const { differences, isQuiet } = await look(access, part, waitMaxMs);
     const sure = isQuiet ? differences : agreeing(part.table, before, differences);
     emptyLooks = differences.length === 0 ? emptyLooks + 1 : 0;
     const mayHide = isRemade && !isQuiet && comparisons[part.table].isCount && emptyLooks < emptyLooksMax;
@@ -63,7 +67,7 @@ export async function findDifferences(
   return { sure: [], undecided: Math.max(before.length, 1) };
 }
 
-async function look(access: RollupAccess, part: RollupPart, isPatient: boolean) {
+async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
   const { key, values } = comparisons[part.table];
   const columns = values.map((_, i) => `v${i}`);
   const side = (from: string, isFresh: 0 | 1) =>
@@ -77,7 +81,7 @@ async function look(access: RollupAccess, part: RollupPart, isPatient: boolean) 
     ORDER BY ${key.join(', ')}
     LIMIT ${differencesMax}`,
     part.events,
-    isPatient,
+    waitMaxMs,
   );
   const differences = rows.map(
     ({ fresh, stored, ...keys }): Difference => ({ key: keys, fresh: fresh.map(BigInt), stored: stored.map(BigInt) }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { createRollupCheck } from './rollup-check.ts';
 import { findWrongRows } from './test-rollups.ts';
 import { at, createTestSite, type TestEvent, toBlock, uuidV7 } from './test-site.ts';
@@ -196,10 +196,12 @@ function insertAllTheTime(site: ReturnType<typeof createTestSite>) {
     }
   };
   const running = Promise.all([lane('a'), lane('b')]);
-  return async () => {
+  const stop = async () => {
     isOn = false;
     await running;
   };
+  onTestFinished(stop); // one that failed leaves the next in peace
+  return stop;
 }
 
 const others = 'as many events of other texts, in other quarters';
