@@ -27,6 +27,8 @@ export type QueryCounts = {
   rateLimitSkipped: number;
   /** Requests that were counted here, because the home region of their key was away. */
   rateLimitAway: number;
+  /** Requests that said that another region hands them on, and could not show it. */
+  peerClaimsRefused: number;
   metrics(): Metric[];
 };
 
@@ -50,6 +52,7 @@ export function createQueryCounts(): QueryCounts {
     rateLimited: 0,
     rateLimitSkipped: 0,
     rateLimitAway: 0,
+    peerClaimsRefused: 0,
     metrics: () => [
       histogram('meridian_query_request_duration_seconds', 'From a request’s head to its answer.', () =>
         requests.values(),
@@ -72,6 +75,9 @@ export function createQueryCounts(): QueryCounts {
       }),
       counter('meridian_rate_limit_away_total', 'Requests counted here, because the home region was away.', () => {
         return counts.rateLimitAway;
+      }),
+      counter('meridian_peer_claims_refused_total', 'Requests that another region was said to hand on.', () => {
+        return counts.peerClaimsRefused;
       }),
     ],
   };

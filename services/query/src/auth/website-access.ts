@@ -43,7 +43,7 @@ export async function getWebsiteFor(
 export const websiteNotFound = () => new ApiError('not-found', 'Website not found');
 
 /** Null for a website of another region, too. */
-export async function findWebsiteHere({ registry, config }: AccessDeps, id: string): Promise<Website | null> {
+async function findWebsiteHere({ registry, config }: AccessDeps, id: string): Promise<Website | null> {
   const website = await registry.findWebsite(id);
   return website?.region === config.region ? website : null;
 }

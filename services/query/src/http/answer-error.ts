@@ -5,6 +5,7 @@ import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import type { ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { QueryEnv } from '../query-env.ts';
+import { isFaultOfOurs } from './request-log.ts';
 
 const retryAfterSeconds = '5';
 
@@ -12,7 +13,7 @@ const retryAfterSeconds = '5';
 export function answerError(): ErrorHandler<QueryEnv> {
   return (thrown, c) => {
     const error = toApiError(thrown);
-    if (error.status >= 500) c.get('logFields').err = thrown;
+    if (isFaultOfOurs(c, error.status)) c.get('logFields').err = thrown;
     if (error.code === 'unauthorized') c.header('www-authenticate', 'Bearer');
     if (error.code === 'service-unavailable') c.header('retry-after', retryAfterSeconds);
     for (const [name, value] of Object.entries(error.headers)) c.header(name, value);

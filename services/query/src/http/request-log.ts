@@ -27,7 +27,7 @@ export function requestLog(deps: {
     counts.request({ method, route, status: String(status) }, elapsedMs / 1_000);
 
     const isShown = elapsedMs >= slowMs || Math.random() < logSampleRate;
-    const level = status >= 500 && !isClientGone(c) ? 'error' : isShown ? 'info' : 'debug';
+    const level = isFaultOfOurs(c, status) && !isClientGone(c) ? 'error' : isShown ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
     const requestId = c.get('requestId');
     const caller = callerOf(c);
@@ -38,6 +38,11 @@ export function requestLog(deps: {
   };
 }
 
+/** What cannot show that it is from another region is refused with 503 as well, and anybody can send it. */
+export function isFaultOfOurs(c: Context<QueryEnv>, status: number): boolean {
+  return status >= 500 && c.get('peer') !== null;
+}
+
 /** Who asked, by ids that can be looked up; nothing where the credential was not accepted. */
 function callerOf(c: Context<QueryEnv>): { userId?: string; keyId?: string } {
   const caller: Caller | undefined = c.get('caller');
@@ -46,7 +51,8 @@ function callerOf(c: Context<QueryEnv>): { userId?: string; keyId?: string } {
   return credential.kind === 'api-key' ? { userId, keyId: credential.keyId } : { userId };
 }
 
-const unmatched = 'unmatched';
+/** The route of what meets none. */
+export const unmatched = 'unmatched';
 
 /** Method and pattern of the route that the request met, once it is answered. Middlewares are registered for ALL methods, routes for one. */
 export function routeOf(c: Context<QueryEnv>): { method: string; route: string } {

@@ -18,11 +18,12 @@ import { toShareRecord } from '../answers/share-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import type { WebsiteAction } from '../auth/permissions.ts';
 import { createShareTokens } from '../auth/share-token.ts';
-import { findReadableWebsite, findWebsiteHere, getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
+import { findReadableWebsite, getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { conflict } from '../http/conflict.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { createServeAtHome } from '../regions/serving-region.ts';
 
 const slugLength = 16;
 const ofWebsite = '/websites/:websiteId/shares';
@@ -35,10 +36,15 @@ const taken = () => conflict('slug', 'That share ID is already taken.');
 export function publicShareRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry, config, now } = deps;
   const tokens = createShareTokens(config.appSecret);
+  const serveAtHome = createServeAtHome(deps);
   return new Hono<QueryEnv>().get('/share/:slug', async (c) => {
     const slug = ShareSlug.safeParse(c.req.param('slug'));
     const share = slug.success ? await registry.findShareBySlug(slug.data) : null;
-    if (!share || !(await findWebsiteHere(deps, share.websiteId))) throw notFound();
+    const website = share && (await registry.findWebsite(share.websiteId));
+    if (!website) throw notFound();
+    const answer = await serveAtHome(c, website.region, true);
+    if (answer) return answer;
+    if (website.region !== config.region) throw notFound();
     const { id: shareId, websiteId, parameters } = share;
     const token = await tokens.issue(share, now());
     return c.json({ shareId, shareType: shareTypes.website, parameters, websiteId, token } satisfies ResolvedShare);

@@ -1,0 +1,113 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createPeers } from '@meridian/peers/peers';
+import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
+import { testActor } from '@meridian/registry/registry-fixtures';
+import { createLogger } from '@meridian/runtime/logger';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createQueryApp } from '../create-query-app.ts';
+import { createQueryListener } from '../create-query-listener.ts';
+import { createQueryCounts } from '../query-counts.ts';
+import { createStatisticsApi } from '../statistics-fixtures.ts';
+
+const secret = 'a secret between regions, long enough too';
+const peersOf = (region: string, other: string, port: number) =>
+  createPeers(region, { PEER_SECRET: secret, PEERS: new Map([[other, `http://127.0.0.1:${port}`]]) });
+
+/** us, which is asked, knows eu, which listens. They share every store, so that only `x-region` tells which of them has answered. */
+let api: Awaited<ReturnType<typeof createStatisticsApi>>;
+let eu: Awaited<ReturnType<typeof api.newProcess>>;
+let us: ReturnType<typeof createQueryApp>;
+const server = createServer();
+
+beforeAll(async () => {
+  api = await createStatisticsApi();
+  eu = await api.newProcess({ region: 'eu' });
+  server.on('request', createQueryListener({ ...eu.deps, peers: peersOf('eu', 'us', 1) }));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  us = createQueryApp({ ...api.deps, peers: peersOf('us', 'eu', (server.address() as AddressInfo).port) });
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await eu.close();
+  await api.close();
+});
+
+const ask = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+  const answer = await us.request(path, { method, headers });
+  const text = await answer.text();
+  return { status: answer.status, region: answer.headers.get('x-region'), json: text ? JSON.parse(text) : null };
+};
+
+/** A website of a region with one event, and the slug of its link. */
+async function newShared(region: string) {
+  const owner = await api.fixtures.newUser();
+  const shareId = `s-${crypto.randomUUID()}`;
+  const { id } = await api.fixtures.newWebsite(owner, { region, shareId });
+  return { id, slug: shareId };
+}
+
+describe('a share link', () => {
+  test.each(['/v1', '/api'])('under %s leads to its website, whichever region is asked', async (prefix) => {
+    for (const region of ['us', 'eu']) {
+      const { id, slug } = await newShared(region);
+      const link = await ask(`${prefix}/share/${slug}`);
+      expect(link).toMatchObject({ status: 200, region, json: { websiteId: id } });
+      expect(await ask(`${prefix}/share/${slug}`, {}, 'HEAD')).toMatchObject({ status: 200, region });
+      const headers = { 'x-umami-share-token': String(link.json.token) };
+      for (const path of [
+        `/websites/${id}/stats?startAt=0&endAt=1`,
+        `/websites/${id}`,
+        '/me',
+        `/websites/${id}/active`,
+      ])
+        expect(await ask(prefix + path, headers), path).toMatchObject({ status: 200, region });
+      expect(await ask(`${prefix}/websites/${id}`, headers)).toMatchObject({ json: { id, name: 'Shop' } });
+    }
+  });
+
+  test('is unknown to a region that the address names and that is not its website’s', async () => {
+    const { id, slug } = await newShared('eu');
+    const unknown = await ask('/v1/us/share/s-nobody-has-it');
+    expect(await ask(`/v1/us/share/${slug}`)).toEqual(unknown);
+    expect(unknown).toMatchObject({ status: 404, region: 'us' });
+    const { json } = await ask(`/v1/eu/share/${slug}`);
+    const headers = { 'x-umami-share-token': json.token };
+    expect(await ask(`/v1/eu/websites/${id}/active`, headers)).toMatchObject({ status: 200, region: 'eu' });
+    expect(await ask(`/v1/us/websites/${id}/active`, headers)).toMatchObject({ status: 404, region: 'us' });
+  });
+
+  test('of a website whose region is not known is 503, and not unknown', async () => {
+    const { slug } = await newShared('mars');
+    for (const prefix of ['/v1', '/api'])
+      expect(await ask(`${prefix}/share/${slug}`)).toMatchObject({ status: 503, region: 'us' });
+  });
+});
+
+test('an account whose home region is not known is served where the address names a region, else 503; an unknown region stays one', async () => {
+  const { id: userId } = await api.fixtures.newUser({ homeRegion: 'mars' });
+  const key = newApiKey();
+  const fields = { userId, name: 'x', keyHash: hashApiKey(key), keyPrefix: apiKeyPrefix(key) };
+  await api.deps.registry.createApiKey(fields, testActor);
+  const statusOf = async (path: string) => (await ask(path, { authorization: `Bearer ${key}` })).status;
+  for (const path of ['/v1/us/me', '/v1/eu/me', '/api/me']) expect(await statusOf(path), path).toBe(200);
+  for (const path of ['/v1/me', '/v1/websites']) expect(await statusOf(path), path).toBe(503);
+  for (const path of ['/v1/mars/me', '/v1/xx/me', '/v1/mars']) expect(await statusOf(path), path).toBe(404);
+});
+
+test('what says that a region hands it on, and cannot show it, is 503 and counted, and no fault that is told each time', async () => {
+  const told: [level: string, fields: unknown][] = [];
+  const at = (level: string) => (fields: unknown) => void told.push([level, fields]);
+  const levels = { error: at('error'), warn: at('warn'), info: at('info') };
+  const logger = Object.assign(createLogger({ service: 'query' }), levels);
+  const counts = createQueryCounts();
+  const listening = createQueryApp({ ...api.deps, peers: peersOf('us', 'eu', 1), logger, counts });
+  const headers = { 'x-meridian-peer': `eu,${Date.now()},0,203.0.113.99,${'A'.repeat(43)}` };
+  for (let i = 0; i < 20; i++) {
+    const answer = await listening.request('/v1/us/heartbeat', { headers });
+    expect([answer.status, answer.headers.has('retry-after')]).toEqual([503, true]);
+  }
+  expect(counts.peerClaimsRefused).toBe(20);
+  expect(told).toEqual([['warn', { refused: 1 }]]);
+});
