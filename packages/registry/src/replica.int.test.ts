@@ -1,5 +1,6 @@
 import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createRegistry, type Registry } from './registry.ts';
 import { createTestRegistry, testActor } from './registry-fixtures.ts';
@@ -74,4 +75,23 @@ test('what the replica does not know may be too new for it: that is an outage, a
     () => registry.findCallerByKeyHash(Buffer.alloc(32, 9)),
   ])
     expect(await ask().catch((error: unknown) => error)).toMatchObject({ kind: 'unavailable' });
+});
+
+test('one question that takes too long sends no other to the replica', async () => {
+  const user = await t.newUser();
+  const website = await t.newWebsite(user);
+  const behind = await createTestRegistry(await createPostgresDatabase());
+  const two = createRegistry(t.url, { replicaUrl: behind.url, timeoutMs: 3_000 });
+  const locking = new pg.Client({ connectionString: t.url });
+  await locking.connect();
+  try {
+    await locking.query('BEGIN; LOCK TABLE website IN ACCESS EXCLUSIVE MODE');
+    await expect(two.findWebsite(website.id)).rejects.toMatchObject({ kind: 'unavailable' });
+    // The replica has nobody, so that its answer would be an outage.
+    for (let i = 0; i < 10; i++) expect(await two.findUserById(user.id)).toMatchObject({ id: user.id });
+  } finally {
+    await locking.end();
+    await two.close();
+    await behind.close();
+  }
 });

@@ -8,17 +8,19 @@ type Ask<Args extends unknown[], Result> = (db: Database, ...args: Args) => Prom
 type Run = <Result>(db: Database, ask: (db: Database) => Promise<Result>) => Promise<Result>;
 
 /**
- * Questions that change nothing: asked of the primary and, while that is away, of its replica, at once and not after a wait each time. A
- * replica may be behind, so `onAnswer` hears of each of its answers before the asker does. Without a replica the primary alone is asked.
- * `run` gives an answer its time limit and its errors; `ping` is what a primary that is back answers.
+ * Questions that change nothing: asked of the primary and, while that is away, of its replica, at once and not after a wait each time. What
+ * the primary cannot answer the replica is asked too, but the primary is away only when it does not answer a ping either: one question that takes
+ * too long is not an outage for all. A replica may be behind, so `onAnswer` hears of each of its answers before the asker does. Without a replica
+ * the primary alone is asked. `run` gives an answer its time limit and its errors; `ping` is what a primary that is there answers.
  */
 export function createReading(
   { primary, replica }: { primary: Database; replica: Database | null },
   { run, ping, onAnswer }: { run: Run; ping: (db: Database) => Promise<void>; onAnswer: () => void },
 ) {
+  let isAway = false;
   let looking: NodeJS.Timeout | undefined;
 
-  function lookForPrimary(): void {
+  function lookForPrimary(afterMs: number): void {
     looking ??= setTimeout(async () => {
       const isBack = await run(primary, ping).then(
         () => true,
@@ -26,8 +28,9 @@ export function createReading(
       );
       if (looking === undefined) return; // closed meanwhile
       looking = undefined;
-      if (!isBack) lookForPrimary();
-    }, lookMs).unref();
+      isAway = !isBack;
+      if (isAway) lookForPrimary(lookMs);
+    }, afterMs).unref();
   }
 
   return {
@@ -36,12 +39,12 @@ export function createReading(
       async (...args: Args): Promise<Result> => {
         const askOf = (db: Database) => ask(db, ...args);
         if (!replica) return run(primary, askOf);
-        if (looking === undefined) {
+        if (!isAway) {
           try {
             return await run(primary, askOf);
           } catch (error) {
             if (!(error instanceof RegistryError) || error.kind !== 'unavailable') throw error;
-            lookForPrimary();
+            lookForPrimary(0);
           }
         }
         const answer = await run(replica, askOf);
