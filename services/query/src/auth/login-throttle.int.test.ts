@@ -1,24 +1,10 @@
-import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestApi } from '../query-fixtures.ts';
+import { afterAll, expect, test } from 'vitest';
+import { createTwoProcesses } from '../two-processes-fixtures.ts';
 
-type Api = Awaited<ReturnType<typeof createTestApi>>;
+const { api, other, close } = await createTwoProcesses();
+afterAll(close);
 
-/** Two processes of the API, over the same stores. */
-let api: Api;
-let other: Awaited<ReturnType<Api['newProcess']>>;
-
-beforeAll(async () => {
-  const [postgres, redis] = await Promise.all([createPostgresDatabase(), createRedisDatabase()]);
-  api = await createTestApi({ postgres, redis, clickhouseUrl: process.env.TEST_CLICKHOUSE_URL ?? '' });
-  other = await api.newProcess();
-});
-afterAll(async () => {
-  await other.close();
-  await api.close();
-});
-
-const login = (at: Pick<Api, 'call'>, username: string, password: string, address: string) =>
+const login = (at: Pick<typeof api, 'call'>, username: string, password: string, address: string) =>
   at.call('POST', '/auth/login', { body: { username, password }, address });
 const [here, elsewhere] = ['203.0.113.7', '203.0.113.8'];
 

@@ -1,27 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestApi } from '../query-fixtures.ts';
+import { createTwoProcesses } from '../two-processes-fixtures.ts';
 
-type Api = Awaited<ReturnType<typeof createTestApi>>;
-type Account = Awaited<ReturnType<Api['newAccount']>>;
-
-/** Two processes of the API, over the same stores. */
-let api: Api;
-let other: Awaited<ReturnType<Api['newProcess']>>;
+const { api, other, close } = await createTwoProcesses();
+type Account = Awaited<ReturnType<typeof api.newAccount>>;
 let admin: Account;
 
 beforeAll(async () => {
-  const [postgres, redis] = await Promise.all([createPostgresDatabase(), createRedisDatabase()]);
-  api = await createTestApi({ postgres, redis, clickhouseUrl: process.env.TEST_CLICKHOUSE_URL ?? '' });
-  other = await api.newProcess();
   admin = await api.newAccount('admin');
 });
-afterAll(async () => {
-  await other.close();
-  await api.close();
-});
+afterAll(close);
 
 /** What access may outlive its end by, in other processes (docs/semantics.md "Changes of access"). */
 const promisedMs = 2_000;

@@ -1,25 +1,11 @@
-import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { createQueryApp } from '../create-query-app.ts';
 import { createQueryCounts } from '../query-counts.ts';
-import { createTestApi } from '../query-fixtures.ts';
+import { createTwoProcesses } from '../two-processes-fixtures.ts';
 
-type Api = Awaited<ReturnType<typeof createTestApi>>;
-
-/** Two processes of the API, over the same stores. */
-let api: Api;
-let other: Awaited<ReturnType<Api['newProcess']>>;
-
-beforeAll(async () => {
-  const [postgres, redis] = await Promise.all([createPostgresDatabase(), createRedisDatabase()]);
-  api = await createTestApi({ postgres, redis, clickhouseUrl: process.env.TEST_CLICKHOUSE_URL ?? '' });
-  other = await api.newProcess();
-});
-afterAll(async () => {
-  await other.close();
-  await api.close();
-});
+const { api, other, close } = await createTwoProcesses();
+afterAll(close);
 
 const newKey = async () => {
   const { token } = await api.newAccount();

@@ -1,32 +1,22 @@
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { createRegistry, type Registry } from '@meridian/registry/registry';
 import { testActor } from '@meridian/registry/registry-fixtures';
 import { createTestSite } from '@meridian/warehouse/test-site';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createQueryApp } from '../create-query-app.ts';
-import { createTestApi } from '../query-fixtures.ts';
+import { createStatisticsApi } from '../statistics-fixtures.ts';
 
-let api: Awaited<ReturnType<typeof createTestApi>>;
-let clickhouse: Awaited<ReturnType<typeof createClickHouseDatabase>>;
+let api: Awaited<ReturnType<typeof createStatisticsApi>>;
 let otherRegistry: Registry;
 let other: ReturnType<typeof createQueryApp>;
 
 beforeAll(async () => {
-  const [postgres, redis, database] = await Promise.all([
-    createPostgresDatabase(),
-    createRedisDatabase(),
-    createClickHouseDatabase(),
-  ]);
-  clickhouse = database;
-  api = await createTestApi({ postgres, redis, clickhouseUrl: clickhouse.url });
-  await api.deps.warehouse.migrate();
+  api = await createStatisticsApi();
   otherRegistry = createRegistry(api.fixtures.url, { timeoutMs: 30_000 });
   other = createQueryApp({ ...api.deps, registry: otherRegistry });
 });
 afterAll(async () => {
   await otherRegistry.close();
   await api.close();
-  await clickhouse.drop();
 });
 
 const questions = [

@@ -1,11 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import { testActor } from '@meridian/registry/registry-fixtures';
 import type { AccountRole, TeamRole, User } from '@meridian/registry/rows';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createQueryApp } from '../create-query-app.ts';
-import { createTestApi } from '../query-fixtures.ts';
+import { createStatisticsApi } from '../statistics-fixtures.ts';
 
 /* Who may do what with what, as a table that is walked whole: every caller, by session and by key, every operation, every kind of object. */
 
@@ -146,8 +145,7 @@ function all(but: Who): Who[] {
 type Account = { id: string; username: string; password: string; token: string };
 type Ids = Record<string, string>;
 
-let api: Awaited<ReturnType<typeof createTestApi>>;
-let clickhouse: Awaited<ReturnType<typeof createClickHouseDatabase>>;
+let api: Awaited<ReturnType<typeof createStatisticsApi>>;
 let accounts: Record<Who, Account>;
 /** A team and a website of somebody else, and what was deleted. */
 let past: {
@@ -160,14 +158,7 @@ let past: {
 };
 
 beforeAll(async () => {
-  const [postgres, redis, database] = await Promise.all([
-    createPostgresDatabase(),
-    createRedisDatabase(),
-    createClickHouseDatabase(),
-  ]);
-  clickhouse = database;
-  api = await createTestApi({ postgres, redis, clickhouseUrl: clickhouse.url });
-  await api.deps.warehouse.migrate();
+  api = await createStatisticsApi();
   const made = everybody.map(async (who) => [who, await api.newAccount(roleOf(who))]);
   accounts = Object.fromEntries(await Promise.all(made)) as Record<Who, Account>;
 
@@ -184,10 +175,7 @@ beforeAll(async () => {
   const team = { teamId: await api.fixtures.newTeam([[stays, 'team-owner']]), memberId: stays.id };
   past = { team, deletedTeam, deleted, ofDeletedTeam, ofDeletedAccount, ofAnotherRegion };
 });
-afterAll(async () => {
-  await api.close();
-  await clickhouse.drop();
-});
+afterAll(() => api.close());
 
 function roleOf(who: Who): AccountRole {
   if (who === 'admin') return 'admin';
