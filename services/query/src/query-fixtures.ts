@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { PeerSettings } from '@meridian/peers/peer-settings';
 import { createPeers } from '@meridian/peers/peers';
 import { createJobs } from '@meridian/queue/jobs';
 import { hashPassword } from '@meridian/registry/credentials';
@@ -52,10 +53,10 @@ export async function createTestApi(stores: TestStores, config: Partial<QueryCon
     return { id: user.id, username: user.username, password, token: String(token) };
   };
 
-  /** Another process of the same API: with a memory and connections of its own, and the settings of `changes`. */
-  const newProcess = async (changes: Partial<QueryConfig> = {}) => {
+  /** Another process of the same API: with a memory and connections of its own, the settings of `changes`, and `peerSettings` if it has peers. */
+  const newProcess = async (changes: Partial<QueryConfig> = {}, peerSettings?: PeerSettings) => {
     const registry = createRegistry(fixtures.url, { timeoutMs: 30_000 });
-    const own = await connectDeps(stores, registry, { ...config, ...changes }, deps.now);
+    const own = await connectDeps(stores, registry, { ...config, ...changes }, deps.now, peerSettings);
     const closeProcess = async () => {
       await disconnect(own);
       await registry.close();
@@ -71,8 +72,8 @@ export async function createTestApi(stores: TestStores, config: Partial<QueryCon
   return { deps, clock, fixtures, call, ok, newAccount, newProcess, close };
 }
 
-async function disconnect({ jobs, warehouse, redis }: QueryDeps): Promise<void> {
-  await Promise.all([jobs.close(), warehouse.close()]);
+async function disconnect({ jobs, warehouse, redis, peers }: QueryDeps): Promise<void> {
+  await Promise.all([jobs.close(), warehouse.close(), peers.close()]);
   redis.disconnect();
 }
 
@@ -81,19 +82,21 @@ async function connectDeps(
   registry: QueryDeps['registry'],
   config: Partial<QueryConfig>,
   now: () => Date,
+  peerSettings: PeerSettings = { PEERS: new Map() },
 ): Promise<QueryDeps> {
   const logger = createLogger({ service: 'query', level: 'silent' });
   // One that waits: tests share their machine with each other, so that a late answer is no outage.
   const redis = connectRedis(stores.redis.url, { role: 'worker', logger });
   await redis.connect();
   const counts = createQueryCounts();
+  const allConfig = { ...testConfig, ...config };
   return {
     registry,
     warehouse: createWarehouse(stores.clickhouseUrl, { onQuery: counts.question }),
     redis,
     jobs: createJobs(stores.redis.url),
-    peers: createPeers('us', { PEERS: new Map() }),
-    config: { ...testConfig, ...config },
+    peers: createPeers(allConfig.region, peerSettings, () => now().getTime()),
+    config: allConfig,
     logger,
     counts,
     now,

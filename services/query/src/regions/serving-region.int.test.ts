@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createPeers } from '@meridian/peers/peers';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import { testActor } from '@meridian/registry/registry-fixtures';
 import { createLogger } from '@meridian/runtime/logger';
@@ -10,32 +9,33 @@ import { createQueryListener } from '../create-query-listener.ts';
 import { createQueryCounts } from '../query-counts.ts';
 import { createStatisticsApi } from '../statistics-fixtures.ts';
 
-const secret = 'a secret between regions, long enough too';
-const peersOf = (region: string, other: string, port: number) =>
-  createPeers(region, { PEER_SECRET: secret, PEERS: new Map([[other, `http://127.0.0.1:${port}`]]) });
+const peersAt = (other: string, port: number) => ({
+  PEER_SECRET: 'a secret between regions, long enough too',
+  PEERS: new Map([[other, `http://127.0.0.1:${port}`]]),
+});
 
 /** us, which is asked, knows eu, which listens. They share every store, so that only `x-region` tells which of them has answered. */
 let api: Awaited<ReturnType<typeof createStatisticsApi>>;
+let us: Awaited<ReturnType<typeof api.newProcess>>;
 let eu: Awaited<ReturnType<typeof api.newProcess>>;
-let us: ReturnType<typeof createQueryApp>;
 const server = createServer();
 
 beforeAll(async () => {
   api = await createStatisticsApi();
-  eu = await api.newProcess({ region: 'eu' });
-  server.on('request', createQueryListener({ ...eu.deps, peers: peersOf('eu', 'us', 1) }));
+  eu = await api.newProcess({ region: 'eu' }, peersAt('us', 1));
+  server.on('request', createQueryListener(eu.deps));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  us = createQueryApp({ ...api.deps, peers: peersOf('us', 'eu', (server.address() as AddressInfo).port) });
+  us = await api.newProcess({}, peersAt('eu', (server.address() as AddressInfo).port));
 });
 afterAll(async () => {
-  server.closeAllConnections();
+  await us.close();
   server.close();
   await eu.close();
   await api.close();
 });
 
 const ask = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
-  const answer = await us.request(path, { method, headers });
+  const answer = await createQueryApp(us.deps).request(path, { method, headers });
   const text = await answer.text();
   return { status: answer.status, region: answer.headers.get('x-region'), json: text ? JSON.parse(text) : null };
 };
@@ -102,7 +102,7 @@ test('what says that a region hands it on, and cannot show it, is 503 and counte
   const levels = { error: at('error'), warn: at('warn'), info: at('info') };
   const logger = Object.assign(createLogger({ service: 'query' }), levels);
   const counts = createQueryCounts();
-  const listening = createQueryApp({ ...api.deps, peers: peersOf('us', 'eu', 1), logger, counts });
+  const listening = createQueryApp({ ...us.deps, logger, counts });
   const headers = { 'x-meridian-peer': `eu,${Date.now()},0,203.0.113.99,${'A'.repeat(43)}` };
   for (let i = 0; i < 20; i++) {
     const answer = await listening.request('/v1/us/heartbeat', { headers });
