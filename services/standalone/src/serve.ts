@@ -4,19 +4,19 @@ import type { RequestListener } from 'node:http';
 import { join, resolve } from 'node:path';
 import { errorBody } from '@meridian/contract/errors';
 import type { Stores } from '@meridian/embedded/stores';
-import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
 import { createOnQuery } from '@meridian/query/on-query';
 import { migrate } from '@meridian/registry/migrate';
-import { createRegistry, type Registry } from '@meridian/registry/registry';
+import { createRegistry } from '@meridian/registry/registry';
 import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Life } from '@meridian/runtime/process';
 import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
+import { type Administrator, findAdministrator } from './find-administrator.ts';
 import { orStartError } from './or-start-error.ts';
 import { createCounts, startServices } from './start-services.ts';
-import { originOf, readyLine, welcomeText } from './welcome.ts';
+import { originOf, readyLine, welcomeText, welcomeTextWithout } from './welcome.ts';
 
 const stopGraceMs = 10_000;
 
@@ -52,11 +52,11 @@ export async function serve(parts: {
   const { redisUrl } = stores;
   const services = await startServices({ life, logger, registry, warehouse, redisUrl, settings, counts });
   life.onStop('http', () => server.close(stopGraceMs));
-  const generatedPassword = await createAdministrator(registry, config);
+  const administrator = await findAdministrator(registry, config);
   answer = services;
 
   const origin = originOf(config.HOST, server.port);
-  console.log(config.MODE === 'cloud' ? readyLine(origin) : welcome(origin, dataDir, config, generatedPassword));
+  console.log(config.MODE === 'cloud' ? readyLine(origin) : welcome(origin, dataDir, config, administrator));
 }
 
 async function prepareWarehouse(warehouse: Warehouse, { RETENTION_DAYS }: StandaloneConfig): Promise<void> {
@@ -70,16 +70,16 @@ const answerNotYet: RequestListener = (_request, response) => {
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
 };
 
-/** The password if one was generated now; on cloud there are no logins. */
-async function createAdministrator(registry: Registry, config: StandaloneConfig): Promise<string | undefined> {
-  if (config.MODE === 'cloud') return undefined;
-  const { ADMIN_USERNAME: username, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
-  return (await ensureAdministrator(registry, { username, password, homeRegion })).generatedPassword;
-}
-
-function welcome(origin: string, dataDir: string, config: StandaloneConfig, generatedPassword?: string): string {
+function welcome(
+  origin: string,
+  dataDir: string,
+  config: StandaloneConfig,
+  administrator: Administrator | null,
+): string {
+  if (!administrator) return welcomeTextWithout(config.ADMIN_USERNAME, origin);
   const loginFile = join(dataDir, 'login.json');
   writeFileSync(loginFile, '', { mode: 0o600 });
+  const { generatedPassword } = administrator;
   return welcomeText({
     origin,
     administrator: config.ADMIN_USERNAME,

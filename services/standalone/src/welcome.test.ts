@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { originOf, welcomeText } from './welcome.ts';
+import { originOf, welcomeText, welcomeTextWithout } from './welcome.ts';
 
 const welcome = {
   origin: 'http://localhost:3000',
@@ -26,6 +26,16 @@ test('the address and the administrator are on lines of their own', () => {
 
 test('a password that was given or generated earlier is not shown', () => {
   expect(welcomeText(welcome).split('\n')[1]).toBe('Administrator: admin');
+});
+
+test('without an administrator no login is promised, and the command that makes one is a whole bash command', () => {
+  const [ready, ...rest] = welcomeTextWithout("o'hara", 'http://localhost:3000').split('\n');
+  expect(ready).toBe('Meridian is ready at http://localhost:3000');
+  expect(rest.join()).not.toMatch(/^Administrator:|curl /m);
+  const command = rest.join().replace(/^.* npx meridian/, "printf '%s\\n'");
+  expect(execFileSync('bash', ['-c', command], { encoding: 'utf8' })).toBe(
+    "create-account\n--username\no'hara\n--role\nadmin\n",
+  );
 });
 
 test('four curl lines are whole bash commands', () => {

@@ -30,8 +30,14 @@ export function welcomeText(welcome: Welcome): string {
     'Try it: log in, create a website, send an event, read its statistics.',
   ];
   if (generatedPassword === undefined)
-    lines.push('(The first line takes the password that was set at the first start from $ADMIN_PASSWORD.)');
+    lines.push('(The first line takes the password of that account from $ADMIN_PASSWORD.)');
   return [...lines, ...curlLines(welcome)].join('\n');
+}
+
+/** The same where there are accounts and none of that name is an administrator, as when a cloud was begun with them. */
+export function welcomeTextWithout(administrator: string, origin: string): string {
+  const command = `npx meridian create-account --username ${quote(administrator)} --role admin`;
+  return `${readyLine(origin)}\nThere is no administrator called ${administrator} (ADMIN_USERNAME). To make one: ${command}`;
 }
 
 /** Quotes and backslashes of the password, as JSON wants them. */

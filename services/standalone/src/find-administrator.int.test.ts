@@ -1,0 +1,25 @@
+import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { createTestRegistry } from '@meridian/registry/registry-fixtures';
+import { expect, test } from 'vitest';
+import { findAdministrator } from './find-administrator.ts';
+
+const config = { MODE: 'self-hosted', ADMIN_USERNAME: 'admin', ADMIN_PASSWORD: undefined, REGION: 'us' } as const;
+
+test('the administrator of the first start is found by later ones, which know no password', async () => {
+  const { registry, close } = await createTestRegistry(await createPostgresDatabase());
+  expect(await findAdministrator(registry, config)).toEqual({ generatedPassword: expect.stringMatching(/^\S{20}$/) });
+  expect(await findAdministrator(registry, config)).toEqual({ generatedPassword: undefined });
+  await close();
+});
+
+test('where the accounts were made by hand, for a cloud, nobody is named as administrator who is none', async () => {
+  const { registry, newUser, close } = await createTestRegistry(await createPostgresDatabase());
+  expect(await findAdministrator(registry, { ...config, MODE: 'cloud' })).toBeNull();
+  expect(await registry.countUsers()).toBe(0);
+  await newUser({ username: 'ada', role: 'admin' });
+  expect(await findAdministrator(registry, config)).toBeNull();
+  await newUser({ username: 'admin' });
+  expect(await findAdministrator(registry, config)).toBeNull();
+  expect(await findAdministrator(registry, { ...config, ADMIN_USERNAME: 'Ada' })).toEqual({});
+  await close();
+});

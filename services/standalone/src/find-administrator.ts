@@ -1,0 +1,18 @@
+import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
+import type { Registry } from '@meridian/registry/registry';
+import type { StandaloneConfig } from './config.ts';
+
+/** Who can log in as ADMIN_USERNAME, with the password if it was made just now. */
+export type Administrator = { generatedPassword?: string | undefined };
+
+/** Makes the administrator at the first start. Null: no administrator has that name, and on cloud, where there are no logins. */
+export async function findAdministrator(
+  registry: Registry,
+  config: Pick<StandaloneConfig, 'MODE' | 'ADMIN_USERNAME' | 'ADMIN_PASSWORD' | 'REGION'>,
+): Promise<Administrator | null> {
+  if (config.MODE === 'cloud') return null;
+  const { ADMIN_USERNAME: username, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
+  const { created, generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion });
+  if (!created && (await registry.findUserByUsername(username))?.role !== 'admin') return null;
+  return { generatedPassword };
+}
