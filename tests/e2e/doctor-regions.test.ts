@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
+import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWebsite, logIn, type Stats } from '../api-client.ts';
+import { chrome, createApi, createWebsite, eventually, logIn, request, type Stats, unique } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
 import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
 
@@ -55,6 +56,15 @@ afterAll(async () => {
   await Promise.all(all.map((store) => store.drop()));
   rmSync(dataFolder, { recursive: true, force: true });
 }, patienceMs);
+
+/** What a region's own ClickHouse has of a website. */
+async function pageviewsIn(region: 'us' | 'eu', websiteId: string): Promise<number> {
+  const warehouse = createWarehouse(stores[region].clickhouse.url);
+  const range = { startAt: new Date(0), endAt: new Date(Date.now() + 86_400_000) };
+  const { value } = await warehouse.getStats({ websiteId, range, filters: [], match: 'all', route: 'test' });
+  await warehouse.close();
+  return value.pageviews;
+}
 
 type Found = { check: string; status: string; detail: string; advice?: string };
 
@@ -132,6 +142,51 @@ test(
     expect(wrong.stdout).toMatch(/^us +http\S+ +\d+ ms +\+0\.0 s +1 +\d+ +answers$/m);
     expect(wrong.stdout).toMatch(/^eu .* is region us$/m);
     expect(wrong.stdout).toMatch(/^ap .* - +- +0 +0 +.*ECONNREFUSED/m);
+  },
+  patienceMs,
+);
+
+test(
+  'a deleted account is out of both regions at once, and what its websites collected soon, though the command has the registry alone',
+  async () => {
+    const cli = async (...args: string[]) => {
+      const { PEERS } = environment('us');
+      const { code, stdout, stderr } = await runMeridian({ DATABASE_URL: registry.url, REGION: 'us', PEERS }, ...args);
+      expect([code, stderr], stdout).toEqual([0, '']);
+      return JSON.parse(stdout);
+    };
+    const username = `${unique('ada')}@example.com`;
+    await cli('create-account', '--username', username, '--home-region', 'eu', '--json');
+    const { key } = await cli('create-key', '--username', username, '--name', 'test', '--json');
+    for (const region of ['us', 'eu'] as const) {
+      const api = createApi(`${addresses.us}/v1/${region}`, key);
+      const { id } = await createWebsite(api);
+      const body = { type: 'event', payload: { website: id, url: '/' } };
+      const sent = await request('POST', `${addresses.us}/api/send`, { headers: { 'user-agent': chrome }, body });
+      expect(sent.status, sent.text).toBe(200);
+      await eventually(
+        () => pageviewsIn(region, id),
+        (found) => found === 1,
+      );
+    }
+
+    const deleted = await cli('delete-account', '--username', username, '--yes', '--json');
+    expect(deleted.websites).toHaveLength(2);
+    const status = async (region: 'us' | 'eu') => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await request('GET', `${addresses[region]}/v1/${region}/websites`, { headers })).status;
+    };
+    for (const region of ['us', 'eu'] as const)
+      await eventually(
+        () => status(region),
+        (found) => found === 401,
+      );
+    for (const { id, region } of deleted.websites as { id: string; region: 'us' | 'eu' }[])
+      await eventually(
+        () => pageviewsIn(region, id),
+        (found) => found === 0,
+        patienceMs,
+      );
   },
   patienceMs,
 );

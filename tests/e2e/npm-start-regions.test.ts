@@ -3,17 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { chrome, eventually, logIn, request, type Website } from '../api-client.ts';
+import { runMeridian } from '../command.ts';
 import { freePorts } from '../free-ports.ts';
-import { type Process, startProcess, untilReady } from '../processes.ts';
+import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'meridian-regions-'));
 const port = await freePorts(2);
 const origin = (index: number) => `http://localhost:${port + index}`;
 let started: Process | undefined;
+let second: Process | undefined;
 
 afterAll(async () => {
-  started?.kill('SIGTERM');
-  await started?.exited;
+  for (const process of [second, started].filter((each) => each?.running())) {
+    process?.kill('SIGTERM');
+    await process?.exited;
+  }
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -36,6 +40,57 @@ test('npm start with two regions prints their addresses, and each answers for bo
     () => eu.get<{ pageviews: number }>(`/websites/${website.id}/stats`, { startAt: 0, endAt: Date.now() + 60_000 }),
     ({ pageviews }) => pageviews === 1,
   );
+}, 300_000);
+
+test('the meridian command finds everything by the data directory, and a region by its name', async () => {
+  const cli = (...args: string[]) => runMeridian({ DATA_DIR: dataDir }, ...args);
+  const ofRegion = (REGION: string, ...args: string[]) => runMeridian({ DATA_DIR: dataDir, REGION }, ...args);
+  for (const [region, other, accepted] of [
+    ['us', 'eu', 0],
+    ['eu', 'us', 1],
+  ] as const) {
+    const { code, stdout, stderr } = await ofRegion(region, 'doctor');
+    expect([code, stderr], stdout).toEqual([0, '']);
+    expect(stdout).toMatch(new RegExp(`^OK +accounting +${accepted} accepted = ${accepted} stored `, 'm'));
+    expect(stdout).toMatch(new RegExp(`^OK +region ${other} .*believes this region$`, 'm'));
+  }
+  const listed = await cli('regions');
+  expect([listed.code, listed.stderr]).toEqual([0, '']);
+  for (const [index, region] of ['us', 'eu'].entries())
+    expect(listed.stdout).toMatch(new RegExp(`^${region} +${origin(index)} .*answers$`, 'm'));
+
+  for (const args of [['dead-letters', 'list'], ['failed-jobs', 'list'], ['check-rollups'], ['migrate', '--dry-run']]) {
+    const { code, stderr } = await ofRegion('eu', ...args);
+    expect([args, code, stderr]).toEqual([args, 0, '']);
+    const unnamed = await cli(...args);
+    expect([args, unnamed.code, unnamed.stdout]).toEqual([args, 2, '']);
+    expect(unnamed.stderr).toMatch(/^No region is named: the regions us, eu run on .*REGION/);
+  }
+}, 300_000);
+
+test('accounts and websites are made in regions that there are, a website in the home region of its account', async () => {
+  const cli = (...args: string[]) => runMeridian({ DATA_DIR: dataDir }, ...args);
+  const website = ['create-website', '--username', 'ada', '--name', 'Shop', '--domain', 'shop.example', '--json'];
+  const made = await cli('create-account', '--username', 'ada', '--home-region', 'eu');
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  expect(JSON.parse((await cli(...website)).stdout)).toMatchObject({ region: 'eu' });
+  for (const args of [
+    ['create-account', '--username', 'eve', '--home-region', 'mars'],
+    [...website, '--region', 'mars'],
+    ['create-account', '--username', 'eve'],
+  ]) {
+    const { code, stdout, stderr } = await cli(...args);
+    expect([args, code, stdout]).toEqual([args, 2, '']);
+    expect(stderr).toContain('us, eu');
+  }
+  const changes = JSON.parse((await cli('audit', '--user', 'operator', '--json')).stdout) as { action: string }[];
+  expect(changes.map(({ action }) => action)).toEqual(['website.create', 'user.create']);
+}, 300_000);
+
+test('one start on a data directory excludes another, also of one region', async () => {
+  second = startProcess('npm', ['start'], { DATA_DIR: dataDir, PORT: String(await freePort()) });
+  expect(await second.exited).toBe(1);
+  expect(second.output()).toContain(`The data directory ${dataDir} is in use`);
 }, 300_000);
 
 test('a region that is killed starts again, and the other one answers all the time', async () => {

@@ -62,6 +62,12 @@ export function checkOptions<Schema extends z.ZodType>(
   throw new UsageError(faults.join('\n'));
 }
 
+/** The name of one of these regions, which are all that are known. */
+export function regionAmong(regions: readonly string[]) {
+  const message = `is no region of this installation: ${regions.join(', ')} (REGION, PEERS, as the services have them)`;
+  return z.string().refine((name) => regions.includes(name), message);
+}
+
 /** One id or all. */
 export function parseTarget(args: string[]): { id: string } | 'all' {
   const { values, positionals } = parseOrExplain(() =>

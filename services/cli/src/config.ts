@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PeerSettings } from '@meridian/peers/peer-settings';
-import { ConfigError, eventLogPartitions, region, retentionDays } from '@meridian/runtime/config';
+import { ConfigError, eventLogPartitions, region, regionName, retentionDays } from '@meridian/runtime/config';
 import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { StartError } from '@meridian/runtime/process';
 import { z } from 'zod';
@@ -12,8 +12,8 @@ export const CliConfig = z.object({
   CLICKHOUSE_URL: z.url().optional(),
   REDIS_URL: z.url().optional(),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
-  /** Where what is created is at home unless told otherwise. */
-  REGION: region,
+  /** The region whose stores are meant, and where an account is at home unless told otherwise. */
+  REGION: regionName.optional(),
   /** Name of the ClickHouse cluster on which `migrate` creates the tables; unset on a single server. */
   CLICKHOUSE_CLUSTER: z.string().optional(),
   /** For how many days events are kept; unset: for ever. `migrate` sets it. */
@@ -31,20 +31,68 @@ const RunningStores = z.object({
   clickhouseUrl: z.url().optional(),
   redisUrl: z.url().optional(),
 });
+type RunningStores = z.infer<typeof RunningStores>;
+
+/** What `npm start` notes of several regions that run. */
+const RunningRegions = z.object({ peers: PeerSettings.shape.PEERS });
 
 /** Where a store is, asked for only when it is needed. Throws ConfigError that says what to set. */
 export type Addresses = { database(): string; clickhouse(): string; redis(): string };
 
-/** The addresses that the environment gives; for the others those of the embedded stores that run on DATA_DIR. */
-export function findAddresses(config: Readonly<CliConfig>): Addresses {
-  const find =
-    (name: 'DATABASE_URL' | 'CLICKHOUSE_URL' | 'REDIS_URL', key: keyof z.infer<typeof RunningStores>) => () => {
-      const url = config[name] ?? readRunningStores(config.DATA_DIR)[key];
-      if (url) return url;
-      throw new ConfigError(
-        `${name} is not set, and no such store runs on the data directory ${config.DATA_DIR} (DATA_DIR).`,
-      );
+/** The regions that the command knows of, and where the stores are. */
+export type Installation = {
+  addresses: Addresses;
+  /** Names of all regions that there are as far as is known: as for the services that of `REGION` and those in `PEERS`. */
+  regions: readonly string[];
+  peers: PeerSettings;
+  /** The region that the command is for. Throws ConfigError where several run and none of them is named. */
+  region(): string;
+};
+
+/**
+ * As the environment says; what it leaves open is that of the stores, or of the several regions, that `npm start` runs on DATA_DIR. Those regions are
+ * meant unless DATABASE_URL is that of another installation.
+ */
+export function findInstallation(config: Readonly<CliConfig>): Installation {
+  const { DATA_DIR: dataDir } = config;
+  const running = readNote(join(dataDir, 'run', 'regions.json'), RunningRegions);
+  if (!running || isOfAnother(config)) {
+    const own = region.parse(config.REGION);
+    return {
+      addresses: findAddresses(config, () => dataDir),
+      regions: [...new Set([own, ...config.PEERS.keys()])],
+      peers: config,
+      region: () => own,
     };
+  }
+  const regions = [...running.peers.keys()];
+  const named = () => {
+    if (config.REGION !== undefined && regions.includes(config.REGION)) return config.REGION;
+    throw new ConfigError(
+      `${config.REGION === undefined ? 'No region is named' : `${config.REGION} is none of them`}: the regions ${regions.join(', ')} run on the data directory ${dataDir} (DATA_DIR). Set REGION to one of them.`,
+    );
+  };
+  return {
+    addresses: findAddresses(config, (store) => join(dataDir, store === 'databaseUrl' ? 'registry' : named())),
+    regions,
+    peers: { PEERS: running.peers, PEER_SECRET: config.PEER_SECRET ?? readPeerSecret(dataDir) },
+    region: named,
+  };
+}
+
+function isOfAnother({ DATABASE_URL, DATA_DIR }: Readonly<CliConfig>): boolean {
+  const { databaseUrl } = readRunningStores(join(DATA_DIR, 'registry'));
+  return DATABASE_URL !== undefined && databaseUrl !== undefined && DATABASE_URL !== databaseUrl;
+}
+
+function findAddresses(config: Readonly<CliConfig>, dataDirOf: (store: keyof RunningStores) => string): Addresses {
+  const find = (name: 'DATABASE_URL' | 'CLICKHOUSE_URL' | 'REDIS_URL', store: keyof RunningStores) => () => {
+    if (config[name]) return config[name];
+    const dataDir = dataDirOf(store);
+    const url = readRunningStores(dataDir)[store];
+    if (url) return url;
+    throw new ConfigError(`${name} is not set, and no such store runs on the data directory ${dataDir} (DATA_DIR).`);
+  };
   return {
     database: find('DATABASE_URL', 'databaseUrl'),
     clickhouse: find('CLICKHOUSE_URL', 'clickhouseUrl'),
@@ -52,12 +100,32 @@ export function findAddresses(config: Readonly<CliConfig>): Addresses {
   };
 }
 
-function readRunningStores(dataDir: string): z.infer<typeof RunningStores> {
-  const file = join(dataDir, 'run', 'stores.json');
+const readRunningStores = (dataDir: string): RunningStores =>
+  readNote(join(dataDir, 'run', 'stores.json'), RunningStores) ?? {};
+
+/** What was made at a start without PEER_SECRET. */
+function readPeerSecret(dataDir: string): string | undefined {
+  return readIfThere(join(dataDir, 'peer-secret'))?.trim();
+}
+
+function readNote<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> | undefined {
+  const text = readIfThere(file);
+  if (text === undefined) return undefined;
   try {
-    return RunningStores.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return schema.parse(JSON.parse(text));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new StartError(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
+    throw cannotBeRead(file, error);
   }
 }
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw cannotBeRead(file, error);
+  }
+}
+
+const cannotBeRead = (file: string, error: unknown): StartError =>
+  new StartError(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);

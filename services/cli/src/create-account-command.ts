@@ -1,15 +1,16 @@
 import { CreateUserBody } from '@meridian/contract/accounts';
 import { hashPassword, newPassword } from '@meridian/registry/credentials';
 import type { Registry } from '@meridian/registry/registry';
-import { region } from '@meridian/runtime/config';
-import { checkOptions, parseOptions } from './arguments.ts';
+import { checkOptions, parseOptions, regionAmong } from './arguments.ts';
 import { operator } from './operator.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 
 export type CreateAccountDeps = {
   registry: Pick<Registry, 'createUser'>;
-  /** The account's home unless told otherwise. */
-  homeRegion: string;
+  /** All that are known. */
+  regions: readonly string[];
+  /** The account's home unless told otherwise; may throw when it is none that can be told. */
+  region: () => string;
   /** All of standard input. */
   readInput: () => Promise<string>;
 };
@@ -18,12 +19,15 @@ export type CreateAccountDeps = {
 export async function runCreateAccount(deps: CreateAccountDeps, args: string[], print: Print): Promise<number> {
   const given = parseOptions(args, ['username', 'role', 'home-region'], ['password-stdin', 'json']);
   const generated = given['password-stdin'] ? undefined : newPassword();
-  const { username, role, password, homeRegion } = checkOptions(CreateUserBody.extend({ homeRegion: region }), {
-    username: given.username,
-    role: given.role ?? 'user',
-    homeRegion: given['home-region'] ?? deps.homeRegion,
-    password: generated ?? (await deps.readInput()).replace(/\r?\n$/, ''),
-  });
+  const { username, role, password, homeRegion } = checkOptions(
+    CreateUserBody.extend({ homeRegion: regionAmong(deps.regions) }),
+    {
+      username: given.username,
+      role: given.role ?? 'user',
+      homeRegion: given['home-region'] ?? deps.region(),
+      password: generated ?? (await deps.readInput()).replace(/\r?\n$/, ''),
+    },
+  );
   const created = await deps.registry.createUser(
     { username, role, homeRegion, passwordHash: await hashPassword(password) },
     operator,

@@ -1,16 +1,16 @@
 import { isUuid } from '@meridian/contract/ids';
 import { CreateWebsiteBody } from '@meridian/contract/websites';
 import type { Registry } from '@meridian/registry/registry';
-import { region } from '@meridian/runtime/config';
-import { checkOptions, parseOptions } from './arguments.ts';
+import { ConfigError } from '@meridian/runtime/config';
+import { checkOptions, parseOptions, regionAmong } from './arguments.ts';
 import { operator } from './operator.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 import { UsageError } from './usage.ts';
 
 export type CreateWebsiteDeps = {
-  registry: Pick<Registry, 'createWebsite' | 'findUserByUsername' | 'listTeamMembers'>;
-  /** Where the website's events are kept unless told otherwise. */
-  region: string;
+  registry: Pick<Registry, 'createWebsite' | 'findUserByUsername' | 'findUserById' | 'listTeamMembers'>;
+  /** All that are known. */
+  regions: readonly string[];
 };
 
 const obstacles = {
@@ -20,35 +20,44 @@ const obstacles = {
   user_not_found: 'There is no such account any more',
 } as const;
 
-/** `meridian create-website …`: a website of an account or of a team; gives the exit code. */
+/** `meridian create-website …`: a website of an account or of a team, in its owner's home region unless told otherwise; gives the exit code. */
 export async function runCreateWebsite(deps: CreateWebsiteDeps, args: string[], print: Print): Promise<number> {
   const given = parseOptions(args, ['username', 'team', 'name', 'domain', 'id', 'share-id', 'region'], ['json']);
   if ((given.username === undefined) === (given.team === undefined)) throw new UsageError('Give --username or --team');
-  const { id, ...fields } = checkOptions(CreateWebsiteBody.omit({ teamId: true }).extend({ region }), {
-    name: given.name,
-    domain: given.domain,
-    id: given.id,
-    shareId: given['share-id'],
-    region: given.region ?? deps.region,
-  });
+  const { id, ...fields } = checkOptions(
+    CreateWebsiteBody.omit({ teamId: true }).extend({ region: regionAmong(deps.regions).optional() }),
+    {
+      name: given.name,
+      domain: given.domain,
+      id: given.id,
+      shareId: given['share-id'],
+      region: given.region,
+    },
+  );
   const owner = await findOwner(deps, given);
   if ('unknown' in owner) {
     print(owner.unknown);
     return 1;
   }
-  const created = await deps.registry.createWebsite({ ...fields, ...owner, id: id ?? undefined }, operator);
+  const { homeRegion, ...of } = owner;
+  const region = fields.region ?? homeRegion;
+  if (!deps.regions.includes(region))
+    throw new ConfigError(
+      `The owner's home region ${region} is not known: ${deps.regions.join(', ')} are (REGION, PEERS, as the services have them).`,
+    );
+  const created = await deps.registry.createWebsite({ ...fields, ...of, region, id: id ?? undefined }, operator);
   if (!created.ok) {
     print(obstacles[created.reason]);
     return 1;
   }
   const { createdAt, name, domain, shareId, teamId, userId, createdBy } = created.website;
-  const website = { id: created.website.id, name, domain, shareId, teamId, userId, createdBy, region: fields.region };
+  const website = { id: created.website.id, name, domain, shareId, teamId, userId, createdBy, region };
   if (given.json) print(toPrintableJson({ ...website, createdAt: createdAt.toISOString() }));
-  else print(`Website ${printable(name)} (${printable(domain)}, region ${fields.region}) created: ${website.id}`);
+  else print(`Website ${printable(name)} (${printable(domain)}, region ${region}) created: ${website.id}`);
   return 0;
 }
 
-type Owner = { userId: string | null; teamId: string | null; createdBy: string };
+type Owner = { userId: string | null; teamId: string | null; createdBy: string; homeRegion: string };
 
 /** As the website names them; that of a team counts as made by the team's owner. */
 async function findOwner(
@@ -57,11 +66,12 @@ async function findOwner(
 ): Promise<Owner | { unknown: string }> {
   if (username === undefined) {
     const members = isUuid(team) ? (await registry.listTeamMembers(team, { page: 1, pageSize: 1_000 })).rows : [];
-    const owner = members.find(({ role }) => role === 'team-owner');
+    const member = members.find(({ role }) => role === 'team-owner');
+    const owner = member ? await registry.findUserById(member.userId) : null;
     if (!owner) return { unknown: `There is no team ${printable(team)} with an owner` };
-    return { userId: null, teamId: team, createdBy: owner.userId };
+    return { userId: null, teamId: team, createdBy: owner.id, homeRegion: owner.homeRegion };
   }
   const user = await registry.findUserByUsername(username);
   if (!user) return { unknown: `There is no account ${printable(username)}` };
-  return { userId: user.id, teamId: null, createdBy: user.id };
+  return { userId: user.id, teamId: null, createdBy: user.id, homeRegion: user.homeRegion };
 }

@@ -7,8 +7,8 @@ import { type Print, toPrintableJson, toTable } from './print.ts';
 
 export type RegionsDeps = {
   databaseUrl: string;
-  /** The region whose stores the command has. */
-  region: string;
+  /** All that are known, with an address or without. */
+  regions: readonly string[];
   /** Addresses of the regions. */
   peers: ReadonlyMap<string, string>;
   now: () => Date;
@@ -34,10 +34,10 @@ const noAddress = 'not in PEERS';
  * itself, or when one that holds something has no address among several.
  */
 export async function runRegions(deps: RegionsDeps, args: string[], print: Print): Promise<number> {
-  const { databaseUrl, region, peers, now } = deps;
+  const { databaseUrl, regions, peers, now } = deps;
   const json = parseFlag(args, 'json');
   const counts = await countByRegion(databaseUrl);
-  const names = [...new Set([region, ...peers.keys(), ...counts.keys()])];
+  const names = [...new Set([...regions, ...counts.keys()])];
   const lines = await Promise.all(
     names.map(async (name): Promise<RegionLine> => {
       const address = peers.get(name) ?? null;
@@ -48,7 +48,7 @@ export async function runRegions(deps: RegionsDeps, args: string[], print: Print
   if (json) print(toPrintableJson(lines));
   else for (const line of toTable([heads, ...lines.map(toCells)])) print(line);
   const isWrong = ({ region: name, address, state }: RegionLine) =>
-    address === null ? name !== region || peers.size > 0 : state !== answers;
+    address === null ? !regions.includes(name) || peers.size > 0 : state !== answers;
   return lines.some(isWrong) ? 1 : 0;
 }
 

@@ -1,27 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
-import { verifyPassword } from '@meridian/registry/credentials';
+import { hashApiKey, verifyPassword } from '@meridian/registry/credentials';
 import { createTestRegistry, testActor } from '@meridian/registry/registry-fixtures';
+import { ConfigError } from '@meridian/runtime/config';
 import { afterAll, expect, test } from 'vitest';
 import { runAudit } from './audit-command.ts';
 import { runCreateAccount } from './create-account-command.ts';
 import { runCreateKey } from './create-key-command.ts';
 import { runCreateWebsite } from './create-website-command.ts';
+import { runDeleteAccount } from './delete-account-command.ts';
 import { UsageError } from './usage.ts';
 
-const { registry, newTeam, close } = await createTestRegistry(await createPostgresDatabase());
+const { registry, newTeam, newUser, newWebsite, close } = await createTestRegistry(await createPostgresDatabase());
 afterAll(close);
 
 const unique = (prefix: string) => `${prefix}-${randomUUID().slice(0, 8)}`;
 
-/** Runs a command in the region us, with `input` on standard input. */
+const regions = ['us', 'eu'];
+
+/** Runs a command in the region us of an installation that has eu as well, with `input` on standard input. */
 async function run([command, ...args]: readonly string[], input = ''): Promise<{ code: number; text: string }> {
   const lines: string[] = [];
   const print = (line: string) => void lines.push(line);
   const commands: Record<string, () => Promise<number>> = {
-    'create-account': () => runCreateAccount({ registry, homeRegion: 'us', readInput: async () => input }, args, print),
+    'create-account': () =>
+      runCreateAccount({ registry, regions, region: () => 'us', readInput: async () => input }, args, print),
     'create-key': () => runCreateKey(registry, args, print),
-    'create-website': () => runCreateWebsite({ registry, region: 'us' }, args, print),
+    'create-website': () => runCreateWebsite({ registry, regions }, args, print),
+    'delete-account': () => runDeleteAccount(registry, args, print),
     audit: () => runAudit(registry, args, print),
   };
   const code = (await commands[command ?? '']?.()) ?? Number.NaN;
@@ -51,17 +57,74 @@ test('a password can be given on standard input and is printed nowhere; secrets 
   expect(key.text).toMatch(new RegExp(`^Key by hand of ${username}, shown this once:\\nmrd_[A-Za-z0-9]{32}$`));
 });
 
-test('a website of a team counts as made by its owner', async () => {
+test('a website of a team counts as made by its owner, in whose home region it is kept', async () => {
   const [member, owner] = [unique('a-member'), unique('owner')];
   await json('create-account', '--username', member);
-  const { id: ownerId } = await json<{ id: string }>('create-account', '--username', owner);
+  const { id: ownerId } = await json<{ id: string }>('create-account', '--username', owner, '--home-region', 'eu');
   const found = await registry.findUserByUsername(member);
   const teamId = await newTeam([
     [{ id: found?.id ?? '' }, 'team-member'],
     [{ id: ownerId }, 'team-owner'],
   ]);
   const website = await json('create-website', '--team', teamId, '--name', 'Team', '--domain', 'team.example');
-  expect(website).toMatchObject({ teamId, userId: null, createdBy: ownerId, region: 'us' });
+  expect(website).toMatchObject({ teamId, userId: null, createdBy: ownerId, region: 'eu' });
+});
+
+test('a website is kept in the home region of its account, unless another one is named', async () => {
+  const username = unique('ada');
+  await json('create-account', '--username', username, '--home-region', 'eu');
+  const site = ['create-website', '--username', username, '--name', 'Shop', '--domain', 'shop.example'];
+  expect(await json(...site)).toMatchObject({ region: 'eu' });
+  expect(await json(...site, '--region', 'us')).toMatchObject({ region: 'us' });
+  const { username: stranger } = await newUser({ homeRegion: 'ap' });
+  const before = await changes();
+  const refused = run(['create-website', '--username', stranger, '--name', 'Shop', '--domain', 'shop.example']);
+  await expect(refused).rejects.toThrow(ConfigError);
+  await expect(refused).rejects.toThrow(/home region ap .*us, eu/);
+  expect(await changes()).toEqual(before);
+});
+
+test('a deleted account is gone with its keys and its websites of every region, by the operator', async () => {
+  const owner = await newUser();
+  const websites = [await newWebsite(owner, { region: 'us' }), await newWebsite(owner, { region: 'eu' })];
+  const key = (await run(['create-key', '--username', owner.username, '--name', 'x'])).text.split('\n')[1] ?? '';
+  expect(await registry.findCallerByKeyHash(hashApiKey(key))).not.toBeNull();
+  const before = await changes();
+  const untold = await run(['delete-account', '--username', owner.username]);
+  expect(untold).toEqual({ code: 1, text: expect.stringMatching(`${owner.username} .*${owner.id}.*--yes`) });
+  expect(await changes()).toEqual(before);
+
+  const places = websites.map(({ id, region }) => ({ id, region }));
+  const told = await json<{ websites: unknown[] }>('delete-account', '--username', owner.username, '--yes');
+  expect(told).toEqual({ id: owner.id, username: owner.username, websites: expect.arrayContaining(places) });
+  expect(told.websites).toHaveLength(2);
+  expect(await registry.findUserByUsername(owner.username)).toBeNull();
+  expect(await registry.findCallerByKeyHash(hashApiKey(key))).toBeNull();
+  for (const { id, region } of places) expect(await registry.listUnpurgedWebsites(region)).toContain(id);
+  const [entry] = await json<unknown[]>('audit', '--action', 'user.delete');
+  expect(entry).toMatchObject({ userId: null, username: 'operator', subjectId: owner.id });
+
+  const other = await newUser();
+  const gone = await run(['delete-account', '--id', other.id.toUpperCase(), '--yes']);
+  expect(gone).toEqual({ code: 0, text: `Account ${other.username} (user, home region us, ${other.id}) deleted` });
+});
+
+test('an account without which a team or the installation has nobody left to manage it stays', async () => {
+  const owner = await newUser();
+  const teamId = await newTeam([[owner, 'team-owner']]);
+  const { username } = await newUser({ role: 'admin' });
+  const before = await changes();
+  for (const [args, message] of [
+    [['--username', owner.username], teamId],
+    [['--username', username], 'the only administrator'],
+    [['--username', unique('nobody')], 'There is no account'],
+    [['--id', randomUUID()], 'There is no account'],
+    [['--id', 'x'], 'There is no account'],
+  ] as const) {
+    const { code, text } = await run(['delete-account', ...args, '--yes']);
+    expect([args, code, text]).toEqual([args, 1, expect.stringContaining(message)]);
+  }
+  expect(await changes()).toEqual(before);
 });
 
 test('who changed what is found by name, by website and by action, under the names that an account had', async () => {
@@ -124,6 +187,7 @@ test('what makes no sense is told by the name of its option, and nothing is chan
     [['create-account', '--username', ' '], '--username: '],
     [['create-account', '--username', 'x', '--role', 'root'], '--role: '],
     [['create-account', '--username', 'x', '--home-region', 'US'], '--home-region: '],
+    [['create-account', '--username', 'x', '--home-region', 'mars'], 'us, eu'],
     [['create-account', '--username', 'x', '--password', 'a long password'], '--password'],
     [['create-account', '--username', 'x', '--password-stdin'], '--password: '],
     [['create-key', '--name', 'x'], '--username is required'],
@@ -134,6 +198,9 @@ test('what makes no sense is told by the name of its option, and nothing is chan
     [[...site, '--id', 'x'], '--id: '],
     [[...site, '--share-id', '../x'], '--share-id: '],
     [[...site, '--region', '../x'], '--region: '],
+    [[...site, '--region', 'mars'], 'us, eu'],
+    [['delete-account', '--yes'], 'Give --username or --id'],
+    [['delete-account', '--username', username, '--id', randomUUID(), '--yes'], 'Give --username or --id'],
     [['audit', '--website', 'x'], '--website'],
     [['audit', '--limit', '0'], '--limit'],
   ] as const) {
@@ -152,6 +219,7 @@ test('what a terminal would obey is shown as what it is', async () => {
     ['create-website', '--username', username, '--name', 'Shop\x07\u009b31m', '--domain', 'shop.example'],
     ['audit', '--limit', '3'],
     ['audit', '--limit', '3', '--json'],
+    ['delete-account', '--username', username, '--yes'],
   ]) {
     const { code, text } = await run(args);
     expect([args, code]).toEqual([args, 0]);

@@ -2,7 +2,7 @@ import type { FailedJobs } from '@meridian/queue/failed-jobs';
 import { StartError } from '@meridian/runtime/process';
 import { Redis } from 'ioredis';
 import { messageOf } from './checks/finding.ts';
-import { type CliConfig, findAddresses } from './config.ts';
+import { type CliConfig, findInstallation } from './config.ts';
 import { type Print, printable } from './print.ts';
 import type { RegistryCommand } from './run-registry-command.ts';
 import { UsageError } from './usage.ts';
@@ -30,6 +30,7 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
     case 'create-account':
     case 'create-key':
     case 'create-website':
+    case 'delete-account':
     case 'audit':
       return onRegistry(command, config, rest, print);
     case 'backup':
@@ -47,14 +48,14 @@ async function deadLetters(config: Readonly<CliConfig>, args: string[], print: P
     import('@meridian/queue/dead-letters'),
     import('./dead-letters-command.ts'),
   ]);
-  return onRedisAlone(findAddresses(config).redis(), (redis) =>
+  return onRedisAlone(findInstallation(config).addresses.redis(), (redis) =>
     runDeadLetters(createDeadLetters({ redis, partitions: config.EVENT_LOG_PARTITIONS }), args, print),
   );
 }
 
 async function failedJobs(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
   const { runFailedJobs } = await import('./failed-jobs-command.ts');
-  const redisUrl = findAddresses(config).redis();
+  const redisUrl = findInstallation(config).addresses.redis();
   return onRedisAlone(redisUrl, () => withJobs(redisUrl, (jobs) => runFailedJobs(jobs, args, print)));
 }
 
@@ -63,7 +64,7 @@ async function checkRollups(config: Readonly<CliConfig>, args: string[], print: 
     import('@meridian/warehouse/rollup-check'),
     import('./check-rollups-command.ts'),
   ]);
-  const rollups = createRollupCheck(findAddresses(config).clickhouse());
+  const rollups = createRollupCheck(findInstallation(config).addresses.clickhouse());
   try {
     return await runCheckRollups(rollups, args, new Date(), print);
   } finally {
@@ -77,13 +78,15 @@ async function doctor(config: Readonly<CliConfig>, args: string[], print: Print)
     import('@meridian/warehouse/warehouse'),
     import('./doctor-command.ts'),
   ]);
-  const addresses = findAddresses(config);
+  const { addresses, region, peers } = findInstallation(config);
   const [databaseUrl, clickhouseUrl, redisUrl] = [addresses.database(), addresses.clickhouse(), addresses.redis()];
-  const { EVENT_LOG_PARTITIONS: partitions, REGION: region } = config;
+  const { EVENT_LOG_PARTITIONS: partitions, GEOIP_DB, CLIENT_IP_HEADER } = config;
   const registry = createRegistry(databaseUrl, { poolMax: 1, timeoutMs: connectMaxMs });
   const warehouse = createWarehouse(clickhouseUrl);
   const stores = { databaseUrl, clickhouseUrl, registry, warehouse };
-  const parts = { ...stores, partitions, region, settings: config, now: () => new Date() };
+  const { PEERS, PEER_SECRET } = peers;
+  const settings = { PEERS, PEER_SECRET, GEOIP_DB, CLIENT_IP_HEADER };
+  const parts = { ...stores, partitions, region: region(), settings, now: () => new Date() };
   // Neither of them is closed: that would wait for what a check has given up. The process ends next.
   return withRedis(redisUrl, (redis, whyRedisIsAway) =>
     withJobs(redisUrl, (jobs) => runDoctor({ ...parts, redis, whyRedisIsAway, jobs }, args, print)),
@@ -101,12 +104,12 @@ async function onRegions(
     import('./repeat-removals-command.ts'),
     import('./run-registry-command.ts'),
   ]);
-  const { REGION: region, PEERS: peers } = config;
-  const databaseUrl = findAddresses(config).database();
+  const { addresses, regions, peers, region } = findInstallation(config);
+  const databaseUrl = addresses.database();
   return tellingOfPostgres(() =>
     command === 'regions'
-      ? runRegions({ databaseUrl, region, peers, now: () => new Date() }, args, print)
-      : runRepeatRemovals({ databaseUrl, region }, args, print),
+      ? runRegions({ databaseUrl, regions, peers: peers.PEERS, now: () => new Date() }, args, print)
+      : runRepeatRemovals({ databaseUrl, region: region() }, args, print),
   );
 }
 
@@ -131,7 +134,7 @@ async function backupOrRestore(
     import('./restore-command.ts'),
     import('./run-registry-command.ts'),
   ]);
-  const databaseUrl = findAddresses(config).database();
+  const databaseUrl = findInstallation(config).addresses.database();
   return tellingOfPostgres(() =>
     command === 'backup'
       ? runBackup({ databaseUrl, now: () => new Date(), output: process.stdout }, args, print)
@@ -144,7 +147,7 @@ async function migrate(config: Readonly<CliConfig>, args: string[], print: Print
     import('@meridian/warehouse/warehouse'),
     import('./migrate-command.ts'),
   ]);
-  const addresses = findAddresses(config);
+  const { addresses } = findInstallation(config);
   const databaseUrl = addresses.database();
   const warehouse = createWarehouse(addresses.clickhouse());
   const { CLICKHOUSE_CLUSTER: cluster, RETENTION_DAYS: retentionDays } = config;

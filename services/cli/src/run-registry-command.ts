@@ -4,17 +4,18 @@ import { RegistryError } from '@meridian/registry/registry-error';
 import { StartError } from '@meridian/runtime/process';
 import { runAudit } from './audit-command.ts';
 import { messageOf } from './checks/finding.ts';
-import { type CliConfig, findAddresses } from './config.ts';
+import { type CliConfig, findInstallation, type Installation } from './config.ts';
 import { runCreateAccount } from './create-account-command.ts';
 import { runCreateKey } from './create-key-command.ts';
 import { runCreateWebsite } from './create-website-command.ts';
+import { runDeleteAccount } from './delete-account-command.ts';
 import { type Print, printable } from './print.ts';
 
 const answerMaxMs = 30_000;
 /** Postgres's: a table, a column is not there. */
 const unmigratedCodes = ['42P01', '42703'];
 
-export type RegistryCommand = 'create-account' | 'create-key' | 'create-website' | 'audit';
+export type RegistryCommand = 'create-account' | 'create-key' | 'create-website' | 'delete-account' | 'audit';
 
 /** Runs a command that works in Postgres alone. */
 export async function runRegistryCommand(
@@ -23,9 +24,10 @@ export async function runRegistryCommand(
   args: string[],
   print: Print,
 ): Promise<number> {
-  const registry = createRegistry(findAddresses(config).database(), { poolMax: 2, timeoutMs: answerMaxMs });
+  const installation = findInstallation(config);
+  const registry = createRegistry(installation.addresses.database(), { poolMax: 2, timeoutMs: answerMaxMs });
   try {
-    return await tellingOfPostgres(() => run(command, registry, config, args, print));
+    return await tellingOfPostgres(() => run(command, registry, installation, args, print));
   } finally {
     await registry.close();
   }
@@ -44,17 +46,19 @@ export async function tellingOfPostgres<Value>(work: () => Promise<Value>): Prom
 function run(
   command: RegistryCommand,
   registry: Registry,
-  { REGION: region }: Readonly<CliConfig>,
+  { regions, region }: Installation,
   args: string[],
   print: Print,
 ): Promise<number> {
   switch (command) {
     case 'create-account':
-      return runCreateAccount({ registry, homeRegion: region, readInput: () => text(process.stdin) }, args, print);
+      return runCreateAccount({ registry, regions, region, readInput: () => text(process.stdin) }, args, print);
     case 'create-key':
       return runCreateKey(registry, args, print);
     case 'create-website':
-      return runCreateWebsite({ registry, region }, args, print);
+      return runCreateWebsite({ registry, regions }, args, print);
+    case 'delete-account':
+      return runDeleteAccount(registry, args, print);
     case 'audit':
       return runAudit(registry, args, print);
   }

@@ -11,12 +11,15 @@ export function isHelp(args: readonly string[]): boolean {
 
 export const usage = `Usage: meridian <command>
 
-  create-account --username <name> [--role user|view-only|admin] [--home-region us] [--password-stdin] [--json]
+  create-account --username <name> [--role user|view-only|admin] [--home-region eu] [--password-stdin] [--json]
                                             an account; without --password-stdin its password is made and shown this once
   create-key --username <name> --name <name> [--json]
                                             an API key of the account, shown this once
-  create-website (--username <name> | --team <id>) --name <name> --domain <host> [--id <id>] [--share-id <text>] [--region us] [--json]
-                                            a website of the account or of the team
+  create-website (--username <name> | --team <id>) --name <name> --domain <host> [--id <id>] [--share-id <text>] [--region eu] [--json]
+                                            a website of the account or of the team, in its home region (a team's: its owner's)
+  delete-account (--username <name> | --id <id>) --yes [--json]
+                                            an account with its keys, its websites and all that they collected, for good;
+                                            without --yes it is only told which account that would be
   audit [--website <id>] [--user <name>] [--action website.delete] [--limit 50] [--json]
                                             who changed what, the newest first
 
@@ -54,6 +57,7 @@ export const usage = `Usage: meridian <command>
   regions [--json]                          all regions: whether and how fast they answer, their clocks, accounts, websites;
                                             exit code 1 when one does not answer as itself
 
-Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR.
+Stores: DATABASE_URL, CLICKHOUSE_URL, REDIS_URL; else the ones that npm start runs on DATA_DIR, where it runs several
+regions those of REGION.
 EVENT_LOG_PARTITIONS, REGION, PEERS, PEER_SECRET, RETENTION_DAYS, CLICKHOUSE_CLUSTER, GEOIP_DB as the services have them.
 Exit codes: 0 done; 1 not, or a check says FAIL; 2 the command line or a setting makes no sense.`;

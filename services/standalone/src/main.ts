@@ -5,6 +5,7 @@ import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
 import { startTracing } from '@meridian/runtime/tracing';
 import { Regions, StandaloneConfig } from './config.ts';
+import { noteRegions } from './regions-note.ts';
 
 const logger = createLogger({ service: 'standalone', level: 'warn' });
 
@@ -38,7 +39,7 @@ function regionsAsked(args: string[], setting: readonly string[]): readonly stri
 
 async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {
   try {
-    return await startStores({
+    const stores = await startStores({
       dataDir: config.DATA_DIR,
       databaseUrl: config.DATABASE_URL,
       clickhouseUrl: config.CLICKHOUSE_URL,
@@ -46,6 +47,8 @@ async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {
       onProgress: console.log,
       log: (message) => logger.warn(message),
     });
+    noteRegions(config.DATA_DIR, null); // of a start of several that was killed
+    return stores;
   } catch (error) {
     // Written for the operator: what is in use, missing or taken, and what to do.
     throw new StartError(error instanceof Error ? error.message : String(error));

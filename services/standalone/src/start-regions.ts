@@ -5,11 +5,14 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { lockDataDir } from '@meridian/embedded/data-dir-lock';
 import { startStores } from '@meridian/embedded/stores';
 import type { Logger } from '@meridian/runtime/logger';
 import { type Life, StartError } from '@meridian/runtime/process';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
+import { orStartError } from './or-start-error.ts';
+import { noteRegions } from './regions-note.ts';
 import { originOf } from './welcome.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -28,13 +31,18 @@ export async function startRegions(
   const { life, logger, config, env } = parts;
   const dataDir = resolve(config.DATA_DIR);
   mkdirSync(dataDir, { recursive: true });
-  const registry = await startStores({
-    dataDir: join(dataDir, 'registry'),
-    databaseUrl: config.DATABASE_URL,
-    clickhouseUrl: notStarted,
-    redisUrl: notStarted,
-    onProgress: console.log,
-    log: (message) => logger.warn(message),
+  const registry = await orStartError('The regions cannot start', async () => {
+    // One start on a directory at a time, of one region or of several: what is noted in it is that start's.
+    const lock = lockDataDir(dataDir);
+    life.onStop('lock', () => lock.release());
+    return startStores({
+      dataDir: join(dataDir, 'registry'),
+      databaseUrl: config.DATABASE_URL,
+      clickhouseUrl: notStarted,
+      redisUrl: notStarted,
+      onProgress: console.log,
+      log: (message) => logger.warn(message),
+    });
   });
   life.onStop('registry', () => registry.stop());
 
@@ -45,6 +53,8 @@ export async function startRegions(
     PEER_SECRET: config.PEER_SECRET ?? keepPeerSecret(dataDir),
     PEERS: regions.map((region, i) => `${region}=${origins[i]}`).join(','),
   };
+  noteRegions(dataDir, shared.PEERS);
+  life.onStop('note', () => noteRegions(dataDir, null));
   // One after the other: the first one makes the administrator, and tells of it.
   for (const [i, region] of regions.entries()) {
     const own = {
