@@ -73,6 +73,9 @@ export async function createTwoRegions(
       processes.get(region)?.kill('SIGKILL');
       await processes.get(region)?.exited;
     },
+    /** Its process stands still, and its connections stand, until `resume`. */
+    pause: (region: Region): void => processes.get(region)?.kill('SIGSTOP'),
+    resume: (region: Region): void => processes.get(region)?.kill('SIGCONT'),
     /** A key of a new account whose home is the region: with 50 requests of its own. */
     async newKey(region: Region): Promise<string> {
       const username = `user-${randomUUID()}`;

@@ -1,6 +1,7 @@
 import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { chrome, eventually, request, type Website } from '../api-client.ts';
+import { always, chrome, createApi, eventually, request, type Website } from '../api-client.ts';
+import { loggedEvents } from '../collector.ts';
 import { createTwoRegions, type Region } from '../two-regions.ts';
 
 type Proxy = Awaited<ReturnType<typeof createTestProxy>>;
@@ -84,6 +85,22 @@ test('a region that takes a connection and says nothing costs a sender ten secon
   const hanging = collect('us', sites.eu);
   for (let i = 0; i < 10; i++) expect((await collect('us', sites.us)).status).toBe(200);
   expect((await hanging).status).toBe(503);
+});
+
+test('an event that waits while its region stands still has the time at which it came, and is stored once', async () => {
+  await eventually(
+    () => collect('us', sites.eu),
+    ({ status }) => status === 200,
+  );
+  const sentAtMs = Date.now();
+  cluster.pause('eu');
+  const waiting = collect('us', sites.eu);
+  const resumedAtMs = await new Promise((done) => setTimeout(done, 5_000)).then(Date.now);
+  cluster.resume('eu');
+  expect((await waiting).status).toBe(200);
+  const [, event] = await loggedEvents(createApi(`${cluster.originOf('us')}/v1/eu`, key), sites.eu.id, 2, always());
+  expect(Date.parse(event?.createdAt ?? '')).toBeGreaterThanOrEqual(sentAtMs - 1_000);
+  expect(Date.parse(event?.createdAt ?? '')).toBeLessThan(resumedAtMs - 2_000);
 });
 
 test('while the registry is away from a region, it answers and collects from the replica, and refuses changes; the other one notices nothing', async () => {

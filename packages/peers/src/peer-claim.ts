@@ -17,6 +17,9 @@ export type HandedOn = {
 /** What a region says of a request that it hands on; `from`: its name. */
 export type PeerClaim = HandedOn & { from: string };
 
+/** `signedAtMs`: by the clock of the region that signed it, Unix ms. */
+export type SignedClaim = PeerClaim & { signedAtMs: number };
+
 /** The request that a claim is about, and to which region it goes: none of it can be changed under one signature. */
 type About = { to: string; method: string; path: string };
 
@@ -34,14 +37,15 @@ export function createPeerClaims(secret: string, now: () => number = Date.now) {
       return [...fields, signatureOf(fields, about)].join(',');
     },
     /** Null when it is not signed with the secret, is about something else, or is too old. */
-    verify(header: string | string[] | undefined, about: About): PeerClaim | null {
+    verify(header: string | string[] | undefined, about: About): SignedClaim | null {
       const [from = '', at = '', age = '', address = '', signature = '', ...rest] = String(header).split(',');
       if (rest.length > 0) return null;
       const expected = Buffer.from(signatureOf([from, at, age, address], about));
       const given = Buffer.from(signature);
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-      if (Math.abs(now() - Number(at)) > clocksApartMaxMs) return null;
-      return { from, address, ageMs: Number(age) };
+      const signedAtMs = Number(at);
+      if (Math.abs(now() - signedAtMs) > clocksApartMaxMs) return null;
+      return { from, address, ageMs: Number(age), signedAtMs };
     },
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './peer-claim.ts';
+import { createPeerClocks } from './peer-clocks.ts';
 import type { PeerSettings } from './peer-settings.ts';
 
 const connectMaxMs = 2_000;
@@ -55,6 +56,7 @@ export function passedHeaders(headers: IncomingHttpHeaders): Record<string, stri
  */
 export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret = '' }: PeerSettings, now = Date.now) {
   const claims = createPeerClaims(secret, now);
+  const wayMs = createPeerClocks();
   const others = new Map([...urls].filter(([name]) => name !== region));
   if (others.size > 0 && secret === '') throw new Error('PEER_SECRET: is required where there are PEERS');
   const limits = { connect: { timeout: connectMaxMs }, bodyTimeout: answerMaxMs };
@@ -114,7 +116,8 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
 
     /**
      * What another region says of a request that it hands on; undefined where a client sent it, null where that cannot be told: such a request
-     * is served by nobody, for it would count as its sender's, or go round for ever. `path` with its query, as it was sent.
+     * is served by nobody, for it would count as its sender's, or go round for ever. `path` with its query, as it was sent. The age has the way
+     * in it, as long as it was until now.
      */
     claimOf(request: {
       method: string;
@@ -123,7 +126,9 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     }): PeerClaim | null | undefined {
       if (request.header === undefined || others.size === 0) return undefined;
       const claim = claims.verify(request.header, { to: region, method: request.method, path: request.path });
-      return claim && others.has(claim.from) ? claim : null;
+      if (!claim || !others.has(claim.from)) return null;
+      const { from, address, ageMs, signedAtMs } = claim;
+      return { from, address, ageMs: ageMs + wayMs(from, signedAtMs, now()) };
     },
     close: async (): Promise<void> => {
       await Promise.all([kept.destroy(), fresh.destroy()]);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { startTestIngest } from '../ingest-fixtures.ts';
+import { startTestRegions } from './region-fixtures.ts';
 
 const minuteMs = 60_000;
 const secret = 'a secret between regions, long enough too';
@@ -40,3 +41,51 @@ test.each([-10, 10])(
     }
   },
 );
+
+/** eu, whose clock is so far ahead and which may hang: then it is later there than when the request was sent. */
+async function startHanging(aheadMs: number, settings: Record<string, string> = {}) {
+  const hang = { ms: 0 };
+  const now = () => Date.now() + aheadMs + hang.ms;
+  const regions = await startTestRegions({ us: settings }, { eu: now });
+  stops.push(regions.stop);
+  const website = regions.newWebsite('eu');
+  const send = (url: string) => regions.us.send({ type: 'event', payload: { website, url } });
+  return { regions, hang, send, website, clock: () => Date.now() + aheadMs };
+}
+
+test.each([
+  [0, 'after others'],
+  [-10, 'after others'],
+  [10, 'after others'],
+  [0, 'as the first'],
+])(
+  'an event that came while its region hung has the time at which it came, the clocks %s minutes apart, %s',
+  async (minutes, order) => {
+    const { regions, hang, send, website, clock } = await startHanging(minutes * minuteMs);
+    if (order === 'after others') expect((await send('/before')).status).toBe(200);
+    const beforeMs = clock();
+    hang.ms = 8_000;
+    expect((await send('/hung')).status).toBe(200);
+    const event = (await regions.eu.storedEvents(website)).find(({ urlPath }) => urlPath === '/hung');
+    expect(event?.createdAtMs).toBeGreaterThanOrEqual(beforeMs - 1_000);
+    expect(event?.createdAtMs).toBeLessThanOrEqual(clock() + 1_000);
+  },
+);
+
+test('what a region comes to after so long that the other one’s word does not count any more is not stored, and once when it waits and is delivered again', async () => {
+  for (const FORWARD_SPOOL of ['off', 'on']) {
+    const { regions, hang, send, website } = await startHanging(0, { FORWARD_SPOOL });
+    hang.ms = 16 * minuteMs;
+    const sentAtMs = Date.now();
+    expect((await send('/late')).status).toBe(FORWARD_SPOOL === 'on' ? 200 : 503);
+    const answeredAtMs = Date.now();
+    expect(await regions.eu.storedEvents(website)).toEqual([]);
+    hang.ms = 0;
+    if (FORWARD_SPOOL === 'off') continue;
+    await expect.poll(() => regions.waitingIn('us')).toBe(0);
+    const stored = await regions.eu.storedEvents(website);
+    expect(stored.map(({ urlPath }) => urlPath)).toEqual(['/late']);
+    expect(stored[0]?.createdAtMs).toBeGreaterThanOrEqual(sentAtMs - 1_000);
+    expect(stored[0]?.createdAtMs).toBeLessThanOrEqual(answeredAtMs + 1_000);
+  }
+});
