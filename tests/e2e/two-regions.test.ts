@@ -133,6 +133,31 @@ test('a batch that is repeated under its key is stored once in every region', as
   expect(await untilStoredIn('us', us, 2)).toMatchObject({ pageviews: 2 });
 });
 
+test('a batch that comes again under its key at another region is stored once in every region, and answered as at first', async () => {
+  const [us, eu] = [await createIn('us', keys.us), await createIn('eu', keys.us)];
+  const body = [
+    pageview(us, '/1'),
+    pageview(eu, '/2'),
+    { type: 'no such type' },
+    pageview(us, '/3'),
+    pageview(eu, '/4'),
+  ];
+  for (const order of [regions, regions.toReversed()]) {
+    const headers = { 'idempotency-key': randomUUID() };
+    const answers = [];
+    for (const at of [...order, ...order]) answers.push(await collect(at, 'batch', body, headers));
+    expect(answers[0]).toMatchObject({ status: 200, body: { size: 5, processed: 4, details: [{ index: 2 }] } });
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  }
+  for (const [region, website] of [
+    ['us', us],
+    ['eu', eu],
+  ] as const) {
+    await collect(region, 'send', pageview(website, '/last'));
+    expect(await untilStoredIn(region, website, 5)).toMatchObject({ pageviews: 5 });
+  }
+});
+
 test('50 requests of a key in 15 seconds are served, by whichever region and address they come', async () => {
   const key = keys.eu;
   const paths = ['/v1/websites', '/v1/us/websites', '/v1/eu/websites', '/api/websites'];

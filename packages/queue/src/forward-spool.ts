@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** A request of collection that waits for the region that stores its events, as its sender sent it. */
 const SpooledRequest = z.object({
   route: z.enum(['send', 'batch']),
-  /** JSON text. */
+  /** JSON text; of a batch that region's elements, null in the place of every other. */
   body: z.string(),
   /** Those that the other region needs. */
   headers: z.record(z.string(), z.string()),

@@ -21,8 +21,10 @@ export const SendDraft = z.object({
 /** `tokenSeed`: of the last accepted event. */
 export const BatchDraft = BatchAnswer.omit({ cache: true }).extend({
   tokenSeed: SendDraft.nullable(),
-  /** Of the last accepted event where another region has it. */
+  /** Of the last accepted event where that was taken elsewhere or before. */
   cache: z.string().nullable().default(null),
+  /** The indexes that it is about, where other regions deal with the others; absent = all. */
+  part: z.array(z.int()).optional(),
 });
 export type BatchDraft = z.infer<typeof BatchDraft>;
 
@@ -47,12 +49,13 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number)
     ignoredDetails: [],
     tokenSeed: null,
     cache: null,
+    part: partOf(outcomes),
   };
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'accepted') {
       draft.processed++;
       last = outcome.placement;
-    } else if (outcome.kind === 'handed-on') {
+    } else if (outcome.kind === 'taken') {
       draft.processed++;
       last = null;
       draft.cache = outcome.cache;
@@ -69,9 +72,15 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number)
   return draft;
 }
 
+/** Undefined when they are about all elements. */
+function partOf(outcomes: readonly CollectOutcome[]): number[] | undefined {
+  if (!outcomes.some(({ kind }) => kind === 'elsewhere')) return undefined;
+  return outcomes.flatMap(({ kind }, index) => (kind === 'elsewhere' ? [] : [index]));
+}
+
 /** `lastVisitId`: of the last stored event, undefined when none was stored. */
 export function toBatchAnswer(tokens: CacheTokens, draft: BatchDraft, lastVisitId: string | undefined): BatchAnswer {
-  const { tokenSeed, ...answer } = draft;
+  const { tokenSeed, part: _, ...answer } = draft;
   return tokenSeed !== null && lastVisitId !== undefined
     ? { ...answer, cache: tokens.sign(tokenSeed, lastVisitId) }
     : answer;

@@ -58,7 +58,7 @@ export function createCollectCounts(): CollectCounts {
 export function countDecision(counts: CollectCounts, outcome: CollectOutcome): void {
   if (outcome.kind === 'dropped') counts.ignored[outcome.reason]++;
   else if (outcome.kind === 'rejected') counts.rejected[outcome.code]++;
-  else if (outcome.kind === 'handed-on' && !outcome.isKept) counts.handedOn++;
+  else if (outcome.kind === 'taken' && !outcome.isKept) counts.handedOn++;
 }
 
 export function collectMetrics(counts: CollectCounts): Metric[] {

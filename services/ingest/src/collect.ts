@@ -32,8 +32,14 @@ export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; pr
 /** Its website is stored in another region, which has not been asked yet. */
 export type Foreign = { kind: 'foreign'; region: string; placement: Placement };
 
-/** Another region has it, or will get it. `cache`: the token of the last event that it took with this one. */
-export type HandedOn = { kind: 'handed-on'; cache: string | null; isKept: boolean };
+/**
+ * Its region has it already: another one, or this one since the request came first; or will get it (`isKept`). `cache`: the token of the last
+ * event that was taken with this one.
+ */
+export type Taken = { kind: 'taken'; cache: string | null; isKept: boolean };
+
+/** Nothing but the place of an element that another region deals with, in what that region hands on. */
+export type Elsewhere = { kind: 'elsewhere' };
 
 /** What one collector can tell by itself. */
 export type OwnOutcome =
@@ -42,7 +48,7 @@ export type OwnOutcome =
   | Foreign
   | { kind: 'dropped'; reason: DropReason };
 
-export type CollectOutcome = OwnOutcome | HandedOn;
+export type CollectOutcome = OwnOutcome | Taken | Elsewhere;
 
 /** `hasEscapes`: of the JSON of which the element is a part, see `parseEvent`. */
 export type Collect = (element: unknown, sender: Sender, hasEscapes: boolean) => OwnOutcome | Promise<OwnOutcome>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readIdempotencyKey, toIdempotency } from './idempotency.ts';
+import { identityHeader, identityOf, readIdempotencyKey, toIdempotency, writeIdentity } from './idempotency.ts';
 
 test.each([
   [undefined, undefined],
@@ -14,15 +14,32 @@ test.each([
   expect(readIdempotencyKey(header)).toBe(key);
 });
 
+const body = Buffer.from('x');
+const of = (request: Partial<Parameters<typeof identityOf>[0]>) =>
+  identityOf({ key: 'k', headers: {}, isPeer: false, firstElement: null, body, ...request });
+
 test('keys are kept apart by route and website, bodies by their hash', () => {
-  const of = (route: 'send' | 'batch', firstElement: unknown, body = 'x') =>
-    toIdempotency({ route, key: 'k', firstElement, body: Buffer.from(body), draft: { a: 1 } });
   const event = (website: unknown) => ({ payload: { website } });
-  const keys = [of('send', event('W1')), of('batch', event('w1')), of('send', event('w2')), of('send', event(5))].map(
-    ({ key }) => key,
-  );
-  expect(keys).toEqual(['send:w1:k', 'batch:w1:k', 'send:w2:k', 'send::k']);
-  for (const odd of [undefined, null, 5, [], { payload: null }]) expect(of('batch', odd).key).toBe('batch::k');
-  expect(of('send', null, 'x').bodyHash).not.toBe(of('send', null, 'y').bodyHash);
-  expect(of('send', null).draft).toBe('{"a":1}');
+  const keyOf = (route: 'send' | 'batch', firstElement: unknown) => {
+    const identity = of({ firstElement });
+    return identity && toIdempotency(route, identity, null).key;
+  };
+  const keys = [keyOf('send', event('W1')), keyOf('batch', event('w1')), keyOf('send', event('w2'))];
+  expect([...keys, keyOf('send', event(5))]).toEqual(['send:w1:k', 'batch:w1:k', 'send:w2:k', 'send::k']);
+  for (const odd of [undefined, null, 5, [], { payload: null }]) expect(keyOf('batch', odd)).toBe('batch::k');
+  expect(of({ body: Buffer.from('y') })?.bodyHash).not.toBe(of({})?.bodyHash);
+  expect(of({ key: undefined })).toBeUndefined();
+});
+
+test('the identity of a whole request is told to another region, and believed from one alone', () => {
+  for (const website of ['w1', '', 'ü,\n😀', '\ud800']) {
+    const whole = of({ firstElement: { payload: { website } }, body: Buffer.from('whole') });
+    if (!whole) throw new Error('no identity');
+    const headers = { [identityHeader]: writeIdentity(whole) };
+    expect(headers[identityHeader]).toMatch(/^[!-~]+$/);
+    expect(of({ headers, isPeer: true })).toEqual(whole);
+    expect(of({ headers })).toEqual(of({}));
+  }
+  for (const nonsense of ['', ',', 'x'])
+    expect(of({ headers: { [identityHeader]: nonsense }, isPeer: true })).toEqual(of({}));
 });

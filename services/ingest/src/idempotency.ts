@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Append } from '@meridian/queue/placement';
 import type { CollectRoute } from './http/collect-paths.ts';
 
@@ -11,26 +12,53 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
 }
 
 /**
- * What the event log needs to store a repeated request once (docs/semantics.md "Idempotency"). Keys are kept apart by route and by the website
- * that the first element names, whether or not that element is accepted, so that a repetition finds its first.
+ * What a request is known by when it comes again, in every region the same: the client's key, the website that the first element names, whether
+ * or not that element is accepted, and the hash of the body.
  */
-export function toIdempotency(request: {
-  route: CollectRoute;
-  key: string;
+export type Identity = { key: string; website: string; bodyHash: string };
+
+/** The header in which a region that hands on a request, or a part of it, tells the identity of the whole; the key has its own. */
+export const identityHeader = 'x-meridian-identity';
+
+/** Undefined for a request without key. `isPeer`: another region has handed it on; nobody else's header is believed. */
+export function identityOf(request: {
+  key: string | undefined;
+  headers: IncomingHttpHeaders;
+  isPeer: boolean;
   firstElement: unknown;
   body: Buffer;
-  /** What the answer is made of, beside the visit ids. */
-  draft: unknown;
-}): NonNullable<Append['idempotency']> {
-  return {
-    key: `${request.route}:${websiteOf(request.firstElement)}:${request.key}`,
-    bodyHash: hash('sha256', request.body, 'base64'),
-    draft: JSON.stringify(request.draft),
-  };
+}): Identity | undefined {
+  const { key, headers, isPeer, firstElement, body } = request;
+  if (key === undefined) return undefined;
+  const told = isPeer ? readIdentity(headers[identityHeader]) : null;
+  return { key, ...(told ?? { website: websiteOf(firstElement), bodyHash: hash('sha256', body, 'base64') }) };
+}
+
+/** The website in Base64, since it may be any text. */
+export function writeIdentity({ website, bodyHash }: Identity): string {
+  return `${Buffer.from(website).toString('base64url')},${bodyHash}`;
+}
+
+function readIdentity(header: string | string[] | undefined): Omit<Identity, 'key'> | null {
+  const [website = '', bodyHash = ''] = String(header ?? '').split(',');
+  return bodyHash === '' ? null : { website: Buffer.from(website, 'base64url').toString(), bodyHash };
+}
+
+/**
+ * What the event log needs to store a repeated request once (docs/semantics.md "Idempotency"). Keys are kept apart by route and website. `draft`:
+ * what the answer is made of, beside the visit ids.
+ */
+export function toIdempotency(
+  route: CollectRoute,
+  { key, website, bodyHash }: Identity,
+  draft: unknown,
+): NonNullable<Append['idempotency']> {
+  return { key: `${route}:${website}:${key}`, bodyHash, draft: JSON.stringify(draft) };
 }
 
 function websiteOf(element: unknown): string {
   const payload = (element as { payload?: unknown } | null | undefined)?.payload;
   const website = (payload as { website?: unknown } | null | undefined)?.website;
-  return typeof website === 'string' ? website.slice(0, 36).toLowerCase() : '';
+  // Well-formed, so that it is the same after its way in a header.
+  return typeof website === 'string' ? website.slice(0, 36).toLowerCase().toWellFormed() : '';
 }

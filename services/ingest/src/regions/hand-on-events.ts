@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { BatchAnswer } from '@meridian/contract/collect';
+import { BatchAnswer, IgnoredAnswer, SendAnswer } from '@meridian/contract/collect';
 import { type ErrorCode, errorStatus } from '@meridian/contract/errors';
 import { PeerError, type Peers } from '@meridian/peers/peers';
 import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
 import type { Placement } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
+import { z } from 'zod';
 import { toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import { cdnHeaders } from '../client/cdn-place.ts';
-import { type CollectOutcome, type DropReason, type HandedOn, type Sender, unavailable } from '../collect.ts';
+import type { Sender } from '../collect.ts';
+import { parseJson } from '../http/parse-json.ts';
+import { type Identity, identityHeader, writeIdentity } from '../idempotency.ts';
 
 /** How long another region is waited for: longer than an append there takes, shorter than a sender waits. */
 const answerMaxMs = 10_000;
@@ -22,8 +25,19 @@ const passedHeaders = ['user-agent', 'x-umami-cache', 'accept'];
 /** `code`: of the error that it is; null where the request was taken. */
 export type ForeignAnswer = { status: number; code: ErrorCode | null; contentType: string; body: Buffer };
 
-/** Who sends, and the head of the request. */
-export type Handed = { request: IncomingMessage; requestId: string; sender: Sender };
+/** What was delivered and how it was answered; `told`: what the body says, where it is no error. */
+export type Delivered<Told> = ForeignAnswer & ({ code: ErrorCode } | { code: null; told: Told });
+
+const toldBy = { send: z.union([SendAnswer, IgnoredAnswer]), batch: BatchAnswer };
+type ToldBy = { [Route in keyof typeof toldBy]: z.infer<(typeof toldBy)[Route]> };
+
+/** Who sends, and the head of the request. `identity`: of one that has a key. */
+export type Handed = {
+  request: IncomingMessage;
+  requestId: string;
+  sender: Sender;
+  identity: Identity | undefined;
+};
 
 export type HandOnDeps = {
   peers: Pick<Peers, 'askWhole'>;
@@ -47,7 +61,10 @@ export function createHandOnEvents(deps: HandOnDeps) {
   const ids = createUuidV7Minter({ now });
 
   /** @throws PeerError when the region cannot be reached or cannot take anything, and when what answers is not it */
-  async function deliver(region: string, request: SpooledRequest): Promise<ForeignAnswer> {
+  async function deliver<Route extends SpooledRequest['route']>(
+    region: string,
+    request: SpooledRequest & { route: Route },
+  ): Promise<Delivered<ToldBy[Route]>> {
     const { route, body, headers, address, receivedAtMs, idempotencyKey } = request;
     const answer = await peers.askWhole(region, {
       method: 'POST',
@@ -57,18 +74,25 @@ export function createHandOnEvents(deps: HandOnDeps) {
       claim: { address, ageMs: Math.max(0, now() - receivedAtMs) },
       answerMaxMs,
     });
-    const code = answer.status === 200 ? null : errorCodeOf(answer.status, answer.body);
-    if (answer.status >= 500 || code === undefined)
-      throw new PeerError(`Region ${region} answered ${answer.status} to /${route}`);
-    return { ...answer, code };
+    const json = parseJson(answer.body);
+    const value = json.ok ? json.value : undefined;
+    if (answer.status === 200) {
+      const told = toldBy[route].safeParse(value);
+      if (told.success) return { ...answer, code: null, told: told.data as ToldBy[Route] };
+    } else if (answer.status < 500) {
+      const code = errorCodeOf(answer.status, value);
+      if (code) return { ...answer, code };
+    }
+    throw new PeerError(`Region ${region} answered ${answer.status} to /${route}`);
   }
 
-  function toRequest(
-    route: SpooledRequest['route'],
+  function toRequest<Route extends SpooledRequest['route']>(
+    route: Route,
     body: string,
-    { request, requestId, sender }: Handed,
-  ): SpooledRequest {
+    { request, requestId, sender, identity }: Handed,
+  ): SpooledRequest & { route: Route } {
     const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId };
+    if (identity) headers[identityHeader] = writeIdentity(identity);
     // What a content network says counts only where one of our proxies has let it through.
     for (const name of sender.place ? [...passedHeaders, ...cdnHeaders] : passedHeaders) {
       const value = request.headers[name];
@@ -79,11 +103,11 @@ export function createHandOnEvents(deps: HandOnDeps) {
   }
 
   /** Delivers it, or keeps it, with these headers as well: null. @throws PeerError when neither can be done */
-  async function deliverOrKeep(
+  async function deliverOrKeep<Route extends SpooledRequest['route']>(
     region: string,
-    request: SpooledRequest,
+    request: SpooledRequest & { route: Route },
     keptHeaders: Record<string, string> = {},
-  ): Promise<ForeignAnswer | null> {
+  ): Promise<Delivered<ToldBy[Route]> | null> {
     try {
       return await deliver(region, request);
     } catch (error) {
@@ -110,68 +134,40 @@ export function createHandOnEvents(deps: HandOnDeps) {
   return {
     deliver,
 
-    /** One event: the whole request, and the whole answer. `isKept`: it waits, and the answer is ours. @throws PeerError */
+    /**
+     * One event: the whole request, and the whole answer, which is ours when the event waits. `isTaken`: the region has it now; it does not wait,
+     * and is not left out on purpose. @throws PeerError
+     */
     async send(
       region: string,
       body: Buffer,
       placement: Placement,
       handed: Handed,
-    ): Promise<ForeignAnswer & { isKept: boolean }> {
+    ): Promise<ForeignAnswer & { isTaken: boolean }> {
       const request = toRequest('send', body.toString(), handed);
       const seed = toTokenSeed(placement.event, handed.sender.nowMs);
       const visitId = visitOf(placement);
       // What is kept is placed in the visit that is answered now.
       const token = placement.link ? {} : { 'x-umami-cache': tokens.sign(seed, visitId) };
       const answer = await deliverOrKeep(region, request, token);
-      if (answer) return { ...answer, isKept: false };
+      if (answer) return { ...answer, isTaken: answer.code === null && 'sessionId' in answer.told };
       const text = toSendAnswer(tokens, seed, visitId);
-      return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isKept: true };
+      return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isTaken: false };
     },
 
-    /**
-     * Elements of a batch. Gives what became of each, in order; an answer that is about all of them, such as an idempotency key that was used with
-     * another body, as it is. @throws PeerError
-     */
-    async batch(
-      region: string,
-      elements: readonly unknown[],
-      handed: Handed,
-    ): Promise<CollectOutcome[] | ForeignAnswer> {
-      const answer = await deliverOrKeep(region, toRequest('batch', JSON.stringify(elements), handed));
-      if (!answer) return elements.map((): HandedOn => ({ kind: 'handed-on', cache: null, isKept: true }));
-      if (answer.code !== null) return answer;
-      const told = readBatchAnswer(answer.body);
-      const taken: HandedOn = { kind: 'handed-on', cache: told.cache, isKept: false };
-      const outcomes = elements.map((): CollectOutcome => taken);
-      for (const { index, response } of told.details) {
-        const { code, message } = response.error;
-        outcomes[index] = isErrorCode(code) ? { kind: 'rejected', code, message } : unavailable;
-      }
-      for (const { index, reason } of told.ignoredDetails)
-        outcomes[index] = { kind: 'dropped', reason: reason as DropReason };
-      return outcomes;
-    },
+    /** A part of a batch, see batch-parts.ts; null when it waits. @throws PeerError */
+    batch: (region: string, part: string, handed: Handed): Promise<Delivered<BatchAnswer> | null> =>
+      deliverOrKeep(region, toRequest('batch', part, handed)),
   };
 }
 
-/** @throws PeerError for what is none */
-export function readBatchAnswer(body: Buffer): BatchAnswer {
-  try {
-    return BatchAnswer.parse(JSON.parse(body.toString()));
-  } catch (cause) {
-    throw new PeerError('The answer to a batch cannot be read', { cause });
-  }
-}
-
 /** Of an error that a collector has answered, in either form; undefined for what a proxy says in its stead. */
-function errorCodeOf(status: number, body: Buffer): ErrorCode | undefined {
-  try {
-    const told = JSON.parse(body.toString());
-    const code = told.error?.code ?? told.code;
-    return isErrorCode(code) && errorStatus[code] === status ? code : undefined;
-  } catch {
-    return undefined;
-  }
+function errorCodeOf(status: number, value: unknown): ErrorCode | undefined {
+  const told = value as { code?: unknown; error?: { code?: unknown } } | null | undefined;
+  const code = told?.error?.code ?? told?.code;
+  return isErrorCode(code) && errorStatus[code] === status ? code : undefined;
 }
 
-const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errorStatus, code);
+/** Whether it is one of ours: another region may be of another version. */
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(errorStatus, code);

@@ -1,18 +1,21 @@
+import type { BatchAnswer } from '@meridian/contract/collect';
 import { PeerError } from '@meridian/peers/peers';
-import { type CollectOutcome, unavailable } from '../collect.ts';
-import type { ForeignAnswer, Handed, HandOnEvents } from './hand-on-events.ts';
+import { type CollectOutcome, type Taken, unavailable } from '../collect.ts';
+import { settlePart, toPart } from './batch-parts.ts';
+import type { Delivered, ForeignAnswer, Handed, HandOnEvents } from './hand-on-events.ts';
+
+const waiting: Taken = { kind: 'taken', cache: null, isKept: true };
 
 /**
  * Gives the elements of a batch whose websites are stored in other regions to them, each region's together, and puts what became of each in
- * its place. A region that cannot be reached costs only its own events (docs/semantics.md "Regions"), unless `isRepeatable`: then
- * the whole batch is refused and its repetition, under the same key, is whole. Gives that refusal, or null.
+ * its place. A region that cannot be reached costs only its own events (docs/semantics.md "Regions"), unless the batch has a key: then
+ * it is refused as a whole and its repetition is whole. Gives that refusal, or null.
  */
 export async function settleForeign(
   outcomes: CollectOutcome[],
   elements: readonly unknown[],
-  batch: { handOn: HandOnEvents; handed: Handed; isRepeatable: boolean },
+  { handOn, handed }: { handOn: HandOnEvents; handed: Handed },
 ): Promise<ForeignAnswer | 'unavailable' | null> {
-  const { handOn, handed, isRepeatable } = batch;
   const indexes = new Map<string, number[]>();
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind !== 'foreign') continue;
@@ -20,26 +23,24 @@ export async function settleForeign(
     if (ofRegion) ofRegion.push(index);
     else indexes.set(outcome.region, [index]);
   }
-  const answers = await Promise.all(
-    [...indexes].map(([region, own]) =>
-      handOn
-        .batch(
-          region,
-          own.map((index) => elements[index]),
-          handed,
-        )
-        .catch((error: unknown) => {
-          if (!(error instanceof PeerError)) throw error;
-          return 'unavailable' as const;
-        }),
-    ),
+  const parts = await Promise.all(
+    [...indexes].map(async ([region, own]) => {
+      const answer = await handOn.batch(region, toPart(elements, own), handed).catch((error: unknown) => {
+        if (!(error instanceof PeerError)) throw error;
+        return 'unavailable' as const;
+      });
+      return { own, answer };
+    }),
   );
-  let position = 0;
-  for (const own of indexes.values()) {
-    const answer = answers[position++];
-    if (Array.isArray(answer)) for (const [i, index] of own.entries()) outcomes[index] = answer[i] ?? unavailable;
-    else if (isRepeatable && answer) return answer;
+  for (const { own, answer } of parts) {
+    if (answer === null) for (const index of own) outcomes[index] = waiting;
+    else if (isTaken(answer)) settlePart(outcomes, own, answer.told);
+    else if (handed.identity) return answer;
     else for (const index of own) outcomes[index] = unavailable;
   }
   return null;
+}
+
+function isTaken(answer: Delivered<BatchAnswer> | 'unavailable'): answer is Delivered<BatchAnswer> & { code: null } {
+  return answer !== 'unavailable' && answer.code === null;
 }

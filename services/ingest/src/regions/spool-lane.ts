@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { PeerError } from '@meridian/peers/peers';
 import type { ForwardSpool, SpooledEntry, SpooledRequest } from '@meridian/queue/forward-spool';
 import type { Logger } from '@meridian/runtime/logger';
+import type { CollectOutcome } from '../collect.ts';
 import type { CollectCounts } from '../collect-counts.ts';
-import { type ForeignAnswer, type HandOnEvents, readBatchAnswer } from './hand-on-events.ts';
+import { settlePart } from './batch-parts.ts';
+import type { HandOnEvents } from './hand-on-events.ts';
 
 const lookMs = 1_000;
 /** Delivered at once. */
@@ -77,12 +79,27 @@ export function startSpoolLane(deps: {
 }
 
 /** How many events the region has taken, and the elements that it could not take then: they go again, under a key of their own. */
-function outcomeOf(request: SpooledRequest, answer: ForeignAnswer): { taken: number; rest: SpooledRequest | null } {
+function outcomeOf(
+  request: SpooledRequest,
+  answer: Awaited<ReturnType<HandOnEvents['deliver']>>,
+): { taken: number; rest: SpooledRequest | null } {
   if (answer.code !== null) return { taken: 0, rest: null };
-  if (request.route === 'send') return { taken: 1, rest: null };
-  const { processed, details } = readBatchAnswer(answer.body);
+  const { told } = answer;
+  if (!('details' in told)) return { taken: 'sessionId' in told ? 1 : 0, rest: null };
   const elements: unknown[] = JSON.parse(request.body);
-  const open = details.filter(({ response }) => response.error.status === 503).map(({ index }) => elements[index]);
+  const outcomes: CollectOutcome[] = [];
+  // null has the place of another region's element, of which the answer may tell as well.
+  settlePart(
+    outcomes,
+    [...elements.keys()].filter((index) => elements[index] !== null),
+    told,
+  );
+  const open: unknown[] = [];
+  let taken = 0;
+  outcomes.forEach((outcome, index) => {
+    if (outcome.kind === 'taken') taken++;
+    else if (outcome.kind === 'rejected' && outcome.code === 'service-unavailable') open.push(elements[index]);
+  });
   const rest = { ...request, body: JSON.stringify(open), idempotencyKey: randomUUID() };
-  return { taken: processed, rest: open.length > 0 ? rest : null };
+  return { taken, rest: open.length > 0 ? rest : null };
 }

@@ -3,10 +3,11 @@ import type { Placement } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
-import { type CollectOutcome, type OwnOutcome, unavailable } from '../collect.ts';
+import { type CollectOutcome, unavailable } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
-import { toIdempotency } from '../idempotency.ts';
+import { identityOf, toIdempotency } from '../idempotency.ts';
+import { elsewhere, settleRepeated } from '../regions/batch-parts.ts';
 import { settleForeign } from '../regions/settle-foreign.ts';
 import { type Appended, appendEvents, tryAppend } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
@@ -23,49 +24,48 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     if (elements.length > batchEventsMax)
       return answerError(exchange, 'bad-request', `A batch must not hold more than ${batchEventsMax} events.`);
 
-    const sender = senderOf(exchange.request);
+    const { request, requestId } = exchange;
+    const sender = senderOf(request);
+    const { isPeer, nowMs } = sender;
     const outcomes: CollectOutcome[] = await settled(
-      elements.map((element) => collect(element, sender, json.hasEscapes)),
+      elements.map((element) => (isPeer && element === null ? elsewhere : collect(element, sender, json.hasEscapes))),
     );
+    const firstElement = isPeer ? elements.find((element) => element !== null) : elements[0];
+    const { idempotencyKey: key, body } = json;
+    const identity = identityOf({ key, headers: request.headers, isPeer, firstElement, body });
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
     if (isForeign) {
-      const { request, requestId } = exchange;
-      const isRepeatable = json.idempotencyKey !== undefined;
-      const handed = { request, requestId, sender };
-      const refusal = await settleForeign(outcomes, elements, { handOn, handed, isRepeatable });
+      const handed = { request, requestId, sender, identity };
+      const refusal = await settleForeign(outcomes, elements, { handOn, handed });
       if (refusal === 'unavailable')
         return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
       if (refusal) return answerForeign(exchange, refusal);
     }
-    const draft = toBatchDraft(outcomes, sender.nowMs);
     const placements: Placement[] = [];
     for (const outcome of outcomes) {
       countDecision(counts, outcome);
       if (outcome.kind === 'accepted') placements.push(outcome.placement);
     }
 
-    const { idempotencyKey: key, body } = json;
-    if (placements.length === 0 && key === undefined) {
-      return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, draft, undefined)));
-    }
-    if (isForeign && key === undefined) {
-      // What other regions have taken must not be sent again, so a log that takes nothing costs its own events alone.
+    const draft = toBatchDraft(outcomes, nowMs);
+    const answer = (answered: BatchDraft, appended?: Appended) =>
+      answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, appended && lastVisitOf(appended))));
+    if (!identity && placements.length === 0) return answer(draft);
+    if (!identity && isForeign) {
       const appended = await tryAppend(deps, { placements });
-      if (!appended?.ok) {
-        const told = outcomes.map((outcome) => (outcome.kind === 'accepted' ? unavailable : outcome));
-        return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, toBatchDraft(told, sender.nowMs), undefined)));
-      }
-      return answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, draft, lastVisitOf(appended))));
+      if (appended?.ok) return answer(draft, appended);
+      // What other regions have taken must not be sent again, so a log that takes nothing costs its own events alone.
+      const told = outcomes.map((outcome) => (outcome.kind === 'accepted' ? unavailable : outcome));
+      return answer(toBatchDraft(told, nowMs));
     }
-    const appended = await appendEvents(deps, exchange, {
-      placements,
-      ...(key !== undefined && {
-        idempotency: toIdempotency({ route: 'batch', key, firstElement: elements[0], body, draft }),
-      }),
-    });
+    const idempotency = identity && toIdempotency('batch', identity, draft);
+    const appended = await appendEvents(deps, exchange, { placements, ...(idempotency && { idempotency }) });
     if (!appended) return;
-    const answered = appended.replayOf === undefined ? draft : BatchDraft.parse(JSON.parse(appended.replayOf));
-    answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, lastVisitOf(appended))));
+    if (appended.replayOf === undefined) return answer(draft, appended);
+    const first = BatchDraft.parse(JSON.parse(appended.replayOf));
+    if (!first.part) return answer(first, appended);
+    settleRepeated(outcomes, first.part, toBatchAnswer(tokens, first, lastVisitOf(appended)));
+    answer(toBatchDraft(outcomes, nowMs));
   };
 }
 
@@ -74,6 +74,6 @@ function lastVisitOf({ visitIds }: Appended): string | undefined {
 }
 
 /** Waits only where a website has to be looked up first. */
-function settled(outcomes: (OwnOutcome | Promise<OwnOutcome>)[]): Promise<OwnOutcome[]> | OwnOutcome[] {
-  return outcomes.some((outcome) => outcome instanceof Promise) ? Promise.all(outcomes) : (outcomes as OwnOutcome[]);
+function settled<Outcome>(outcomes: (Outcome | Promise<Outcome>)[]): Promise<Outcome[]> | Outcome[] {
+  return outcomes.some((outcome) => outcome instanceof Promise) ? Promise.all(outcomes) : (outcomes as Outcome[]);
 }

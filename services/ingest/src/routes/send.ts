@@ -8,8 +8,8 @@ import type { Collect, Foreign, Sender } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
-import { toIdempotency } from '../idempotency.ts';
-import type { HandOnEvents } from '../regions/hand-on-events.ts';
+import { identityOf, toIdempotency } from '../idempotency.ts';
+import type { Handed, HandOnEvents } from '../regions/hand-on-events.ts';
 import { type AppendDeps, appendEvents } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 
@@ -31,7 +31,9 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const sender = senderOf(exchange.request);
     const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
-    if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome, json.body, sender);
+    const { idempotencyKey: key, body, value: firstElement } = json;
+    const identity = identityOf({ key, headers: exchange.request.headers, isPeer: sender.isPeer, firstElement, body });
+    if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome, { body, sender, identity });
     countDecision(counts, outcome);
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
@@ -40,15 +42,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const tokenSeed = toTokenSeed(placement.event, sender.nowMs);
     const appended = await appendEvents(deps, exchange, {
       placements: [placement],
-      ...(json.idempotencyKey !== undefined && {
-        idempotency: toIdempotency({
-          route: 'send',
-          key: json.idempotencyKey,
-          firstElement: json.value,
-          body: json.body,
-          draft: tokenSeed,
-        }),
-      }),
+      ...(identity && { idempotency: toIdempotency('send', identity, tokenSeed) }),
     });
     if (!appended) return;
     const draft = appended.replayOf === undefined ? tokenSeed : SendDraft.parse(JSON.parse(appended.replayOf));
@@ -60,15 +54,14 @@ async function sendForeign(
   deps: RouteDeps,
   exchange: Exchange,
   { region, placement }: Foreign,
-  body: Buffer,
-  sender: Sender,
+  { body, ...who }: { body: Buffer } & Pick<Handed, 'sender' | 'identity'>,
 ): Promise<void> {
   const { handOn, counts } = deps;
   const { request, requestId } = exchange;
   try {
-    const answer = await handOn.send(region, body, placement, { request, requestId, sender });
+    const answer = await handOn.send(region, body, placement, { request, requestId, ...who });
     // What is kept counts when it is delivered, what that region leaves out on purpose counts there.
-    if (answer.code === null && !answer.isKept && answer.body.includes('"sessionId"')) counts.handedOn++;
+    if (answer.isTaken) counts.handedOn++;
     answerForeign(exchange, answer);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
