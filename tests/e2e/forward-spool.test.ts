@@ -3,13 +3,16 @@ import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { always, chrome, createApi, eventually, request, type Website } from '../api-client.ts';
 import { accepted, loggedEvents } from '../collector.ts';
+import { freePort } from '../processes.ts';
 import { createTwoRegions } from '../two-regions.ts';
 
 /** us keeps what eu cannot take; between them stands what takes eu away. */
 let link: Awaited<ReturnType<typeof createTestProxy>> | undefined;
+const metricsPort = await freePort();
 const cluster = await createTwoRegions(async ({ ports }) => {
   link = await createTestProxy({ host: '127.0.0.1', port: ports.eu });
-  return { us: { FORWARD_SPOOL: 'on', PEERS: `eu=http://127.0.0.1:${link.port}` } };
+  const PEERS = `eu=http://127.0.0.1:${link.port}`;
+  return { us: { FORWARD_SPOOL: 'on', PEERS, METRICS_PORT: String(metricsPort) } };
 });
 const proxy = link as NonNullable<typeof link>;
 let key: string;
@@ -28,6 +31,11 @@ afterAll(async () => {
 const collect = (route: 'send' | 'batch', body: unknown, headers: Record<string, string> = {}) =>
   request('POST', `${cluster.originOf('us')}/api/${route}`, { headers: { 'user-agent': chrome, ...headers }, body });
 const pageview = (url: string) => ({ type: 'event', payload: { website: website.id, url } });
+const untilNothingWaits = () =>
+  eventually(
+    async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    (metrics) => /^meridian_forward_spool_requests 0$/m.test(metrics),
+  );
 const logged = (count: number) =>
   loggedEvents(createApi(`${cluster.originOf('eu')}/v1/eu`, key), website.id, count, always());
 
@@ -76,11 +84,29 @@ test('what the region has taken while its answer was lost is not stored twice', 
   ]);
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   expect(proxy.lostAll()).toBe(true);
+  await untilNothingWaits();
+  // The log keeps the order: where this is stored, every copy is.
   await collect('send', pageview('/last'));
   await cluster.untilStoredIn('eu', website, 5);
-  // What is kept is delivered within a few looks of a second each; a second copy would come by then.
-  await new Promise((done) => setTimeout(done, 4_000));
   expect((await logged(5)).map(({ urlPath }) => urlPath).sort()).toEqual(['/1', '/2', '/3', '/last', '/warm']);
+});
+
+test('what comes while the region stands still for longer than it is waited for is stored once, with the time at which it came', async () => {
+  await collect('send', pageview('/warm'));
+  const sentAtMs = Date.now();
+  cluster.pause('eu');
+  try {
+    expect((await collect('send', pageview('/1'))).status).toBe(200);
+  } finally {
+    cluster.resume('eu');
+  }
+  const resumedAtMs = Date.now();
+  await untilNothingWaits();
+  await collect('send', pageview('/last'));
+  const [, event] = await logged(3);
+  expect(event?.urlPath).toBe('/1');
+  expect(Date.parse(event?.createdAt ?? '')).toBeGreaterThanOrEqual(sentAtMs - 1_000);
+  expect(Date.parse(event?.createdAt ?? '')).toBeLessThan(resumedAtMs - 5_000);
 });
 
 test('what waits for a website that is deleted meanwhile goes with it, and keeps nothing behind it waiting', async () => {
