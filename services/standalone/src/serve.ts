@@ -76,7 +76,7 @@ function welcome(
   config: StandaloneConfig,
   administrator: Administrator | null,
 ): string {
-  if (!administrator) return welcomeTextWithout(config.ADMIN_USERNAME, origin);
+  if (!administrator) return welcomeTextWithout(config.ADMIN_USERNAME, { origin, region: config.REGION });
   const loginFile = join(dataDir, 'login.json');
   writeFileSync(loginFile, '', { mode: 0o600 });
   const { generatedPassword } = administrator;

@@ -29,10 +29,10 @@ test('a password that was given or generated earlier is not shown', () => {
 });
 
 test('without an administrator no login is promised, and the command that makes one is a whole bash command', () => {
-  const [ready, ...rest] = welcomeTextWithout("o'hara", 'http://localhost:3000').split('\n');
+  const [ready, ...rest] = welcomeTextWithout("o'hara", { origin: 'http://localhost:3000', region: 'eu' }).split('\n');
   expect(ready).toBe('Meridian is ready at http://localhost:3000');
   expect(rest.join()).not.toMatch(/^Administrator:|curl /m);
-  const command = rest.join().replace(/^.* npx meridian/, "printf '%s\\n'");
+  const command = rest.join().replace(/^.* REGION=eu npx meridian/, "printf '%s\\n'");
   expect(execFileSync('bash', ['-c', command], { encoding: 'utf8' })).toBe(
     "create-account\n--username\no'hara\n--role\nadmin\n",
   );

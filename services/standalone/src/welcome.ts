@@ -35,8 +35,11 @@ export function welcomeText(welcome: Welcome): string {
 }
 
 /** The same where there are accounts and none of that name is an administrator, as when a cloud was begun with them. */
-export function welcomeTextWithout(administrator: string, origin: string): string {
-  const command = `npx meridian create-account --username ${quote(administrator)} --role admin`;
+export function welcomeTextWithout(
+  administrator: string,
+  { origin, region }: { origin: string; region: string },
+): string {
+  const command = `REGION=${region} npx meridian create-account --username ${quote(administrator)} --role admin`;
   return `${readyLine(origin)}\nThere is no administrator called ${administrator} (ADMIN_USERNAME). To make one: ${command}`;
 }
 
