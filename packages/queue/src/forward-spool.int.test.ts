@@ -36,7 +36,7 @@ test('requests wait in their order, each region for itself', async () => {
   const [first] = await spool.list('eu', '-', 1);
   expect(first?.request).toEqual(request('1'));
   expect(await bodies(first?.id)).toEqual(['2', '3']);
-  expect([await spool.waiting('eu'), await spool.waiting('ap')]).toEqual([3, 1]);
+  expect([(await spool.waiting('eu')).requests, (await spool.waiting('ap')).requests]).toEqual([3, 1]);
 });
 
 test('no more is kept than fits, and what was delivered makes room', async () => {
@@ -48,6 +48,22 @@ test('no more is kept than fits, and what was delivered makes room', async () =>
   if (first) await spool.settle('eu', first, null);
   expect(await spool.keep('eu', request('é'), maxBytes)).toBe(true);
   expect(await spool.keep('eu', request('é'), maxBytes)).toBe(false);
+});
+
+test('it is known how much waits, and since when', async () => {
+  const nothing = { requests: 0, bytes: 0, sinceMs: null };
+  expect(await spool.waiting('eu')).toEqual(nothing);
+  const redisTimeMs = async () => Number((await redis.time())[0]) * 1_000;
+  const beforeMs = await redisTimeMs();
+  await spool.keep('eu', request('é'), 10_000);
+  const afterMs = (await redisTimeMs()) + 1_000;
+  const { sinceMs } = await spool.waiting('eu');
+  expect(sinceMs).toBeGreaterThanOrEqual(beforeMs);
+  expect(sinceMs).toBeLessThanOrEqual(afterMs);
+  await spool.keep('eu', request('2'), 10_000);
+  expect(await spool.waiting('eu')).toEqual({ requests: 2, bytes: sizeOf('é') + sizeOf('2'), sinceMs });
+  for (const entry of await spool.list('eu', '-', 2)) await spool.settle('eu', entry, null);
+  expect(await spool.waiting('eu')).toEqual(nothing);
 });
 
 test('what is left of a request goes behind the others, once, however often it is settled', async () => {
@@ -65,7 +81,7 @@ test('an entry that cannot be read is told as one, and can be taken away', async
   const [entry] = await spool.list('eu', '-', 1);
   expect(entry?.request).toBeNull();
   if (entry) await spool.settle('eu', entry, null);
-  expect(await spool.waiting('eu')).toBe(0);
+  expect((await spool.waiting('eu')).requests).toBe(0);
 });
 
 test('only one delivers at a time; another one does when the lease is over', async () => {

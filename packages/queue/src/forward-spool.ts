@@ -20,6 +20,9 @@ export type SpooledRequest = z.infer<typeof SpooledRequest>;
 /** `request`: null when it cannot be read. `size`: its bytes. */
 export type SpooledEntry = { id: string; request: SpooledRequest | null; size: number };
 
+/** What waits for a region. `sinceMs`: since when the oldest does, by Redis's clock, Unix ms; null where nothing waits. */
+export type Waiting = { requests: number; bytes: number; sinceMs: number | null };
+
 export type ForwardSpool = ReturnType<typeof createForwardSpool>;
 
 /** Takes the lease when nobody has it, and prolongs one's own. */
@@ -66,8 +69,14 @@ export function createForwardSpool(redis: Redis) {
       const text = rest ? JSON.stringify(rest) : '';
       await redis.eval(settleScript, 2, key(region), sizeKey(region), id, size, text);
     },
-    /** How many requests wait. */
-    waiting: (region: string): Promise<number> => redis.xlen(key(region)),
+    async waiting(region: string): Promise<Waiting> {
+      const [requests, bytes, oldest] = await Promise.all([
+        redis.xlen(key(region)),
+        redis.get(sizeKey(region)),
+        redis.xrange(key(region), '-', '+', 'COUNT', 1),
+      ]);
+      return { requests, bytes: Number(bytes ?? 0), sinceMs: oldest[0] ? Number.parseInt(oldest[0][0], 10) : null };
+    },
     /** Whether `owner` may deliver the region's requests for the next `ms`; only one may at a time. */
     async lease(region: string, owner: string, ms: number): Promise<boolean> {
       return (await redis.eval(leaseScript, 1, `${key(region)}:lease`, owner, ms)) === 1;

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorStatus } from '@meridian/contract/errors';
+import type { Waiting } from '@meridian/queue/forward-spool';
 import { type LogOverflow, overflowReasons } from '@meridian/queue/log-level';
 import {
   type Buckets,
@@ -23,8 +24,10 @@ export type CollectCounts = {
   accepted: number;
   /** Events that another region has taken. */
   handedOn: number;
-  /** How many requests wait for other regions. */
-  spooled: () => Promise<number>;
+  /** What waits for each of the other regions. */
+  spooled: () => Promise<Waiting[]>;
+  /** How much may wait for each; null without a spool. */
+  spoolMaxBytes: number | null;
   ignored: Record<DropReason, number>;
   rejected: Record<ErrorCode, number>;
   /** Requests whose answer is an error. */
@@ -43,7 +46,8 @@ export function createCollectCounts(): CollectCounts {
   return {
     accepted: 0,
     handedOn: 0,
-    spooled: async () => 0,
+    spooled: async () => [],
+    spoolMaxBytes: null,
     ignored: each(dropReasons, () => 0),
     rejected: each(errorCodes, () => 0),
     refused: each(errorCodes, () => 0),
@@ -62,12 +66,24 @@ export function countDecision(counts: CollectCounts, outcome: CollectOutcome): v
 }
 
 export function collectMetrics(counts: CollectCounts): Metric[] {
+  const spoolGauge = (what: string, help: string, of: (waiting: Waiting[]) => number) =>
+    gauge(`meridian_forward_spool_${what}`, help, async () => [{ value: of(await counts.spooled()) }]);
   return [
     counter('meridian_events_accepted_total', 'Events that are in the event log.', () => counts.accepted),
     counter('meridian_events_handed_on_total', 'Events that another region has taken.', () => counts.handedOn),
-    gauge('meridian_forward_spool_requests', 'Requests that wait for another region.', async () => [
-      { value: await counts.spooled() },
-    ]),
+    spoolGauge('requests', 'Requests that wait for another region.', (waiting) => {
+      return waiting.reduce((sum, { requests }) => sum + requests, 0);
+    }),
+    spoolGauge('bytes', 'Of those that wait for the region for which the most wait.', (waiting) => {
+      return Math.max(0, ...waiting.map(({ bytes }) => bytes));
+    }),
+    spoolGauge('age_seconds', 'For how long the oldest of them waits.', (waiting) => {
+      const nowMs = Date.now();
+      return Math.max(0, ...waiting.map(({ sinceMs }) => (nowMs - (sinceMs ?? nowMs)) / 1_000));
+    }),
+    gauge('meridian_forward_spool_limit_bytes', 'What may wait for one region; absent without a spool.', async () =>
+      counts.spoolMaxBytes === null ? [] : [{ value: counts.spoolMaxBytes }],
+    ),
     counters('meridian_events_ignored_total', 'Events left out on purpose.', 'reason', counts.ignored),
     counters('meridian_events_rejected_total', 'Events refused one by one.', 'code', counts.rejected),
     counters('meridian_collect_requests_refused_total', 'Requests answered with an error.', 'code', counts.refused),

@@ -77,10 +77,8 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   // Also without a spool: what was kept while there was one is delivered.
   const { regions } = peers;
   if (regions.length > 0) startSpoolLane({ regions, spool: requests, deliver: handOn.deliver, counts, logger });
-  counts.spooled = async () => {
-    const waiting = await Promise.all(regions.map((region) => requests.waiting(region)));
-    return waiting.reduce((sum, count) => sum + count, 0);
-  };
+  counts.spooled = () => Promise.all(regions.map((region) => requests.waiting(region)));
+  counts.spoolMaxBytes = config.FORWARD_SPOOL === 'on' ? config.FORWARD_SPOOL_MAX_BYTES : null;
   const claimOf = ({ method = '', url = '', headers }: IncomingMessage) =>
     peers.claimOf({ method, path: url, header: headers[peerHeader] });
   return createIngestHandler({

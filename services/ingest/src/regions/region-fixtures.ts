@@ -44,7 +44,9 @@ export async function startTestRegions(
       return (await regions[region].storedEvents(websiteId)).map(({ urlPath }) => urlPath).sort();
     },
     /** How many requests wait for the other region. */
-    waitingIn: (region: RegionName): Promise<number> => regions[region].counts.spooled(),
+    async waitingIn(region: RegionName): Promise<number> {
+      return (await regions[region].counts.spooled()).reduce((sum, { requests }) => sum + requests, 0);
+    },
     async stop(): Promise<void> {
       for (const { stop } of Object.values(regions)) await stop();
       for (const proxy of Object.values(wayTo)) await proxy.close();
