@@ -15,10 +15,10 @@ export type HandedOn = {
 };
 
 /** What a region says of a request that it hands on; `from`: its name. */
-export type PeerClaim = HandedOn & { from: string };
+type Claim = HandedOn & { from: string };
 
-/** `signedAtMs`: by the clock of the region that signed it, Unix ms. */
-export type SignedClaim = PeerClaim & { signedAtMs: number };
+/** A claim that is true. `receivedAtMs`: when the request came to that region, by the clock of this one, Unix ms. */
+export type PeerClaim = Omit<Claim, 'ageMs'> & { receivedAtMs: number };
 
 /** The request that a claim is about, and to which region it goes: none of it can be changed under one signature. */
 type About = { to: string; method: string; path: string };
@@ -32,12 +32,12 @@ export function createPeerClaims(secret: string, now: () => number = Date.now) {
       .digest('base64url');
 
   return {
-    sign({ from, address, ageMs }: PeerClaim, about: About): string {
+    sign({ from, address, ageMs }: Claim, about: About): string {
       const fields = [from, String(now()), String(ageMs), address];
       return [...fields, signatureOf(fields, about)].join(',');
     },
-    /** Null when it is not signed with the secret, is about something else, or is too old. */
-    verify(header: string | string[] | undefined, about: About): SignedClaim | null {
+    /** Null when it is not signed with the secret, is about something else, or is too old. `signedAtMs`: by the clock of who signed it, Unix ms. */
+    verify(header: string | string[] | undefined, about: About): (Claim & { signedAtMs: number }) | null {
       const [from = '', at = '', age = '', address = '', signature = '', ...rest] = String(header).split(',');
       if (rest.length > 0) return null;
       const expected = Buffer.from(signatureOf([from, at, age, address], about));

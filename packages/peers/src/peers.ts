@@ -116,8 +116,7 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
 
     /**
      * What another region says of a request that it hands on; undefined where a client sent it, null where that cannot be told: such a request
-     * is served by nobody, for it would count as its sender's, or go round for ever. `path` with its query, as it was sent. The age has the way
-     * in it, as long as it was until now.
+     * is served by nobody, for it would count as its sender's, or go round for ever. `path` with its query, as it was sent.
      */
     claimOf(request: {
       method: string;
@@ -128,7 +127,8 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
       const claim = claims.verify(request.header, { to: region, method: request.method, path: request.path });
       if (!claim || !others.has(claim.from)) return null;
       const { from, address, ageMs, signedAtMs } = claim;
-      return { from, address, ageMs: ageMs + wayMs(from, signedAtMs, now()) };
+      const nowMs = now();
+      return { from, address, receivedAtMs: nowMs - wayMs(from, signedAtMs, nowMs) - ageMs };
     },
     close: async (): Promise<void> => {
       await Promise.all([kept.destroy(), fresh.destroy()]);

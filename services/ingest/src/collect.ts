@@ -19,7 +19,7 @@ export type Sender = {
   token: CacheToken | null;
   /** Whether another region has handed the request on: it goes no further. */
   isPeer: boolean;
-  /** The collector's clock when the request came, Unix ms. */
+  /** When the request came, to the first region, by the collector's clock; Unix ms. */
   nowMs: number;
 };
 

@@ -33,15 +33,17 @@ export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
   return (request, response) => {
     const route = routeOf(request.url ?? '');
     if (route === null) return false;
+    const claim = request.headers[peerHeader] === undefined ? undefined : claimOf(request);
     const exchange: Exchange = {
       request,
       response,
       requestId: requestId(request.headers['x-request-id']),
+      claim: claim ?? undefined,
       startedAt: performance.now(),
       watch: watches[request.method === 'OPTIONS' ? 'preflight' : route],
     };
     if (request.method === 'OPTIONS') answerPreflight(exchange);
-    else if (request.headers[peerHeader] !== undefined && claimOf(request) === null)
+    else if (claim === null)
       answerError(exchange, 'service-unavailable', 'It cannot be told which region has handed this request on.');
     else if (request.method !== 'POST') answerError(exchange, 'method-not-allowed', 'Method not allowed');
     else

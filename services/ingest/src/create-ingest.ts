@@ -97,7 +97,6 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
         trustedProxies: config.TRUSTED_PROXIES,
         clientIpHeader: config.CLIENT_IP_HEADER,
       }),
-      claimOf,
       tokens,
       now,
     }),

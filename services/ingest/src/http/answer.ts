@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, errorBody, type FieldErrors, problemBody, wantsProblem } from '@meridian/contract/errors';
+import type { PeerClaim } from '@meridian/peers/peer-claim';
 import type { ForeignAnswer } from '../regions/hand-on-events.ts';
 import type { RouteWatch } from '../route-watch.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
@@ -9,6 +10,8 @@ export type Exchange = {
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
+  /** What another region says of it that has handed it on; undefined where a client sent it. */
+  claim: PeerClaim | undefined;
   /** On the clock of `performance.now`. */
   startedAt: number;
   watch: RouteWatch;

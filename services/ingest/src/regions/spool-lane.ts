@@ -27,12 +27,15 @@ export function startSpoolLane(deps: {
   const { regions, spool, deliver, counts, logger } = deps;
   const owner = randomUUID();
 
-  /** Whether there is no more to do with the entry: false while the region cannot take it. */
+  const unreadable = new Set<string>();
+
+  /** Whether there is no more to do with the entry here: false while the region cannot take it. */
   async function deliverEntry(region: string, entry: SpooledEntry): Promise<boolean> {
     const { request } = entry;
     if (!request) {
-      logger.error({ region, entry: entry.id }, 'a kept request cannot be read');
-      await spool.settle(region, entry, null);
+      // Of a later version, in an upgrade that is under way or taken back: it waits for that.
+      if (!unreadable.has(entry.id)) logger.error({ region, entry: entry.id }, 'a kept request cannot be read');
+      unreadable.add(entry.id);
       return true;
     }
     try {

@@ -24,8 +24,8 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     if (elements.length > batchEventsMax)
       return answerError(exchange, 'bad-request', `A batch must not hold more than ${batchEventsMax} events.`);
 
-    const { request, requestId } = exchange;
-    const sender = senderOf(request);
+    const { request, requestId, claim } = exchange;
+    const sender = senderOf(request, claim);
     const { isPeer, nowMs } = sender;
     const outcomes: CollectOutcome[] = await settled(
       elements.map((element) => (isPeer && element === null ? elsewhere : collect(element, sender, json.hasEscapes))),

@@ -1,15 +1,15 @@
-import type { IncomingMessage } from 'node:http';
 import { sendBodyMaxBytes } from '@meridian/contract/collect';
 import { PeerError } from '@meridian/peers/peers';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
-import type { Collect, Foreign, Sender } from '../collect.ts';
+import type { Collect, Foreign } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
 import type { BodyReader } from '../http/read-body.ts';
 import { identityOf, toIdempotency } from '../idempotency.ts';
 import type { Handed, HandOnEvents } from '../regions/hand-on-events.ts';
+import type { createSenders } from '../sender.ts';
 import { type AppendDeps, appendEvents } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 
@@ -17,7 +17,7 @@ export type RouteDeps = AppendDeps & {
   /** One for both routes. */
   readBody: BodyReader;
   collect: Collect;
-  senderOf: (request: IncomingMessage) => Sender;
+  senderOf: ReturnType<typeof createSenders>;
   tokens: CacheTokens;
   handOn: HandOnEvents;
 };
@@ -28,7 +28,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
   return async (exchange) => {
     const json = parseJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes));
     if (!json) return;
-    const sender = senderOf(exchange.request);
+    const sender = senderOf(exchange.request, exchange.claim);
     const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
     const { idempotencyKey: key, body, value: firstElement } = json;
