@@ -180,7 +180,7 @@ test('more wrong visits of one hour than are put right at once', async () => {
   expect([toFound(drifts), undecided]).toEqual([{ site_visits: count }, 0]);
 }, 300_000);
 
-/** Inserts block after block, overlapping ones, with rows that change the same visits, quarters and texts. */
+/** Inserts block after block, some of them overlapping, with rows that change the same visits, quarters and texts. */
 function insertAllTheTime(site: ReturnType<typeof createTestSite>) {
   let isOn = true;
   let count = 0;
@@ -190,9 +190,11 @@ function insertAllTheTime(site: ReturnType<typeof createTestSite>) {
       const row = { t: at('10:00') + count, session: name, urlPath: '/busy' };
       const rows = [site.toRow({ ...row, visit: `${count}` }), site.toRow({ ...row, visit: name })];
       const token = randomUUID();
+      const startedAt = performance.now();
       await warehouse.insertEvents(toBlock(rows), token);
+      const pauseMs = performance.now() - startedAt; // so that it stores half of the time, however busy the machine is
       if (count % 5 === 0) await warehouse.insertEvents(toBlock(rows), token); // as a worker whose answer was lost
-      await delay(20);
+      await delay(pauseMs);
     }
   };
   const running = Promise.all([lane('a'), lane('b')]);

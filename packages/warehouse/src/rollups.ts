@@ -19,9 +19,11 @@ export const rollupTables: readonly RollupTable[] = ['site_visits', 'stray_visit
 
 /** Rounds of up to 20,000 rows in which a part must have become right. */
 const roundsMax = 100;
-/** A row that is wrong again somebody else has put right at the same time: what both added is there twice. */
+/** A row that is wrong the other way now somebody else has put right at the same time: what both added is there twice. */
 const againPauseMs = 500;
 const againPauseMaxMs = 30_000;
+/** So many times rows that change with every look are looked at. */
+const triesMax = 5;
 
 /**
  * Makes the website's rows of every rollup anew from its events. A block that is written meanwhile may be counted twice or not at all:
@@ -48,7 +50,9 @@ export async function repairRollups(client: ClickHouseClient, websiteId: string)
 export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
   // A block that was half written when they were is in them already, and comes a second time by its view: until then nothing shows it.
   await untilInsertsEnd(client);
-  const { undecided } = await repairScope(client, now, scope, true);
+  let undecided = 1;
+  for (let tries = 1; undecided > 0 && tries <= triesMax; tries++)
+    ({ undecided } = await repairScope(client, now, scope, true));
   if (undecided > 0)
     throw new WarehouseError(
       'unavailable',
@@ -57,8 +61,9 @@ export async function repairAll(client: ClickHouseClient, now: Date, scope: Roll
 }
 
 /**
- * Puts right what differs from its events, and tells what that was. `isRemade`: of rollups that were just made anew. Row by row: questions meanwhile see all that is right, counts never
- * disappear, and of visits only those that have a wrong row do, for the moment between its removal and the right one.
+ * Puts right what differs from its events, and tells what that was. `isRemade`: of rollups that were just made anew. Row by row: questions
+ * meanwhile see all that is right, counts never disappear, and of visits only those that have a wrong row do, for the moment between its
+ * removal and the right one.
  */
 export async function repairScope(
   client: ClickHouseClient,
@@ -84,17 +89,30 @@ async function repairPart(
 ): Promise<[Map<string, Difference>, number]> {
   const repaired = new Map<string, Difference>();
   let pauseMs = againPauseMs;
+  let last = '';
   for (let round = 1; round <= roundsMax; round++) {
     const { sure, undecided } = await findDifferences(client, access, part, isRemade || repaired.size > 0);
-    if (sure.length === 0) return [repaired, undecided];
-    const isAgain = sure.some((difference) => repaired.has(nameOf(difference)));
+    const [first] = sure;
+    if (!first) return [repaired, undecided];
+    last = `${nameOf(first)} of ${first.fresh} events has ${first.stored}`;
+    const isDoneTwice = sure.some((difference) => isUndoing(part, repaired.get(nameOf(difference)), difference));
     await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
     for (const difference of sure) repaired.set(nameOf(difference), difference);
-    if (!isAgain) continue;
+    if (!isDoneTwice) continue;
     await delay(randomInt(pauseMs)); // who waits longer finds it done
     pauseMs = Math.min(pauseMs * 2, againPauseMaxMs);
   }
-  throw new WarehouseError('unavailable', `${part.table} still differs from its events`);
+  throw new WarehouseError('unavailable', `${part.table} still differs from its events: ${last}`);
+}
+
+/** Whether a row is wrong again and its repair does not tell why: of a count that grows all the time a repair adds what it lacks at least. */
+function isUndoing({ table }: RollupPart, repaired: Difference | undefined, now: Difference): boolean {
+  if (!repaired) return false;
+  if (!comparisons[table].isCount) return true;
+  const signs = ({ fresh, stored }: Difference) =>
+    fresh.map((count, i) => Math.sign(Number(count - (stored[i] ?? 0n))));
+  const before = signs(repaired);
+  return signs(now).some((sign, i) => sign * (before[i] ?? 0) < 0);
 }
 
 /** Adds what the counts lack, negative where they have too much; blocks that come later change nothing about that. */
