@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createPeerClaims } from './peer-claim.ts';
 
@@ -23,6 +24,18 @@ test.each([
   ['another path', { ...about, path: '/api/batch' }],
 ])('it is not believed for %s', (_name, other) => {
   expect(claims.verify(header, other)).toBeNull();
+});
+
+test('what a later version says besides is left aside, and less than there is now is nothing', () => {
+  const key = createHmac('sha256', secret).update('peer claim').digest();
+  const signedBy = (fields: unknown[]) => {
+    const text = [...fields, about.to, about.method, about.path].join('\n');
+    return [...fields, createHmac('sha256', key).update(text).digest('base64url')].join(',');
+  };
+  const fields = [claim.from, nowMs, claim.ageMs, claim.address];
+  expect(signedBy(fields)).toBe(header);
+  expect(claims.verify(signedBy([...fields, 'more', '']), about)).toEqual(signed);
+  expect(claims.verify(signedBy(fields.slice(0, 3)), about)).toBeNull();
 });
 
 test('nothing of it can be changed, nor made without the secret', () => {
