@@ -6,16 +6,17 @@ import { freePort } from './processes.ts';
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = await freePort();
-    const isFree = async (port: number) => {
-      const server = createServer().listen(port);
-      const free = await Promise.race([
-        once(server, 'listening').then(() => true),
-        once(server, 'error').then(() => false),
-      ]);
-      server.close();
-      return free;
-    };
     const free = await Promise.all(Array.from({ length: count }, (_, i) => isFree(first + i)));
     if (free.every(Boolean)) return first;
   }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port);
+  const free = await once(server, 'listening').then(
+    () => true,
+    () => false, // it is in use: once() rejects with the server's error
+  );
+  server.close();
+  return free;
 }

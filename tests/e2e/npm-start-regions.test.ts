@@ -93,6 +93,22 @@ test('one start on a data directory excludes another, also of one region', async
   expect(second.output()).toContain(`The data directory ${dataDir} is in use`);
 }, 300_000);
 
+test.each([
+  [['--regions', 'us,eu'], { REDIS_URL: 'redis://127.0.0.1:1' }, 'REDIS_URL names one store'],
+  [['--regions', 'us,eu'], { CLICKHOUSE_URL: 'http://127.0.0.1:1/x' }, 'CLICKHOUSE_URL names one store'],
+  [['--regions', 'us,us'], {}, 'REGIONS: names a region twice'],
+  [['--region', 'us'], {}, "Unknown option '--region'"],
+])(
+  'npm start %j with %j starts nothing and says why',
+  async (args, env, why) => {
+    const refused = startProcess('npm', ['start', '--', ...args], { ...env, DATA_DIR: join(dataDir, 'refused') });
+    expect(await refused.exited).not.toBe(0);
+    expect(refused.output()).toContain(why);
+    expect(await readdir(dataDir)).not.toContain('refused');
+  },
+  120_000,
+);
+
 test('a region that is killed starts again, and the other one answers all the time', async () => {
   const us = await logIn(`${origin(0)}/v1/us`, 'admin', 'two-regions');
   process.kill(await pidOf('eu'), 'SIGKILL');

@@ -4,11 +4,11 @@ import { appSecret, databaseReplicaUrl, logLevel, port, regionName, retentionDay
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
 
-/** Names of regions, separated by commas. */
-export const Regions = z
+/** Names of regions, separated by commas, each once. */
+const Regions = z
   .string()
   .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
-  .pipe(z.array(regionName));
+  .pipe(z.array(regionName).refine((names) => new Set(names).size === names.length, 'names a region twice'));
 
 /** The environment of `npm start`: everything has a default. An address of a store replaces the embedded one. */
 export const StandaloneConfig = CollectSettings.extend(

@@ -4,18 +4,17 @@ import { loadConfig } from '@meridian/runtime/config';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
 import { startTracing } from '@meridian/runtime/tracing';
-import { Regions, StandaloneConfig } from './config.ts';
+import { StandaloneConfig } from './config.ts';
 import { noteRegions } from './regions-note.ts';
 
 const logger = createLogger({ service: 'standalone', level: 'warn' });
 
 runProcess({ logger }, async (life) => {
-  const config = loadConfig(StandaloneConfig, process.env);
+  const config = loadConfig(StandaloneConfig, { ...process.env, ...argumentsOf(process.argv.slice(2)) });
   logger.level = config.LOG_LEVEL;
-  const regions = regionsAsked(process.argv.slice(2), config.REGIONS);
-  if (regions.length > 0) {
+  if (config.REGIONS.length > 0) {
     const { startRegions } = await import('./start-regions.ts');
-    return startRegions(regions, { life, logger, config, env: process.env });
+    return startRegions(config.REGIONS, { life, logger, config, env: process.env });
   }
   await startTracing(process.env, { life, logger, service: 'meridian' });
   // The stores are processes of their own: while they start, this one loads the rest of the code.
@@ -31,10 +30,14 @@ runProcess({ logger }, async (life) => {
   await serve({ life, logger, config, stores });
 });
 
-/** `--regions us,eu`, or the setting of that name. */
-function regionsAsked(args: string[], setting: readonly string[]): readonly string[] {
-  const { values } = parseArgs({ args, options: { regions: { type: 'string' } } });
-  return values.regions === undefined ? setting : Regions.parse(values.regions);
+/** `--regions us,eu` is the setting of that name. */
+function argumentsOf(args: string[]): { REGIONS?: string } {
+  try {
+    const { regions } = parseArgs({ args, options: { regions: { type: 'string' } } }).values;
+    return regions === undefined ? {} : { REGIONS: regions };
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function startEmbeddedStores(config: StandaloneConfig): Promise<Stores> {

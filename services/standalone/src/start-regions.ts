@@ -29,6 +29,11 @@ export async function startRegions(
   parts: { life: Life; logger: Logger; config: StandaloneConfig; env: NodeJS.ProcessEnv },
 ) {
   const { life, logger, config, env } = parts;
+  for (const store of ['CLICKHOUSE_URL', 'REDIS_URL'] as const)
+    if (config[store])
+      throw new StartError(
+        `${store} names one store, and regions share none: leave it out, or start one region at a time.`,
+      );
   const dataDir = resolve(config.DATA_DIR);
   mkdirSync(dataDir, { recursive: true });
   const registry = await orStartError('The regions cannot start', async () => {
