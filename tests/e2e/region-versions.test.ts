@@ -126,6 +126,12 @@ describe.each(toItsOwn)('what version $sender sent', ({ exchanges, kept }) => {
     // Those with a key again.
     for (const { request, answer } of collected.filter(({ what }) => what.includes('key')))
       expect(await ask(eu.port, request)).toEqual(answer);
+    // Where the identity of the whole batch is told, it counts, and not the part's own.
+    for (const { request } of collected.filter(({ what }) => what === 'batch, with a key')) {
+      const other = { ...request, body: JSON.stringify([...JSON.parse(request.body), null]) };
+      const isTold = 'x-meridian-identity' in request.headers;
+      expect((await ask(eu.port, other)).status).toBe(isTold ? 200 : 422);
+    }
     const stored = await eu.storedEvents();
     expect(stored.map(({ urlPath }) => urlPath).sort()).toEqual(['/0', '/5', '/k1', '/k2', '/send', '/send-again']);
     expect(new Set(stored.map(({ visitId }) => visitId)).size).toBe(1);
