@@ -30,8 +30,10 @@ export type CollectCounts = {
   spoolMaxBytes: number | null;
   ignored: Record<DropReason, number>;
   rejected: Record<ErrorCode, number>;
-  /** Requests whose answer is an error. */
+  /** Requests whose answer is an error, without those of `peerClaimsRefused`. */
   refused: Record<ErrorCode, number>;
+  /** Requests that said that another region hands them on, and could not show it. */
+  peerClaimsRefused: number;
   /** Requests whose events did not come into the log. */
   appendsFailed: number;
   /** Why it takes no events now. */
@@ -51,6 +53,7 @@ export function createCollectCounts(): CollectCounts {
     ignored: each(dropReasons, () => 0),
     rejected: each(errorCodes, () => 0),
     refused: each(errorCodes, () => 0),
+    peerClaimsRefused: 0,
     appendsFailed: 0,
     overflow: () => null,
     appendSeconds: buckets(),
@@ -87,6 +90,9 @@ export function collectMetrics(counts: CollectCounts): Metric[] {
     counters('meridian_events_ignored_total', 'Events left out on purpose.', 'reason', counts.ignored),
     counters('meridian_events_rejected_total', 'Events refused one by one.', 'code', counts.rejected),
     counters('meridian_collect_requests_refused_total', 'Requests answered with an error.', 'code', counts.refused),
+    counter('meridian_collect_peer_claims_refused_total', 'Requests that another region was said to hand on.', () => {
+      return counts.peerClaimsRefused;
+    }),
     counter('meridian_event_log_appends_failed_total', 'Requests whose events the log did not take.', () => {
       return counts.appendsFailed;
     }),

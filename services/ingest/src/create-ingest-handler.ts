@@ -29,18 +29,21 @@ export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
   const watchOf = (route: CountedRoute) => createRouteWatch({ route, counts, logger, sampleRate });
   const watches = { send: watchOf('send'), batch: watchOf('batch'), preflight: watchOf('preflight') };
   const routes = { send: createSendRoute(deps), batch: createBatchRoute(deps) };
+  /** Anybody can send that, so it is counted apart from what an operator is called for. */
+  const refused = (): void => void counts.peerClaimsRefused++;
 
   return (request, response) => {
     const route = routeOf(request.url ?? '');
     if (route === null) return false;
     const claim = request.headers[peerHeader] === undefined ? undefined : claimOf(request);
+    const watch = watches[request.method === 'OPTIONS' ? 'preflight' : route];
     const exchange: Exchange = {
       request,
       response,
       requestId: requestId(request.headers['x-request-id']),
       claim: claim ?? undefined,
       startedAt: performance.now(),
-      watch: watches[request.method === 'OPTIONS' ? 'preflight' : route],
+      watch: claim === null ? { ...watch, refused } : watch,
     };
     if (request.method === 'OPTIONS') answerPreflight(exchange);
     else if (claim === null)
