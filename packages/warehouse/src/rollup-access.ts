@@ -45,10 +45,16 @@ export async function createRollupAccess(client: ClickHouseClient, { websiteIds 
     /**
      * Reads rows; of events only those for which the condition holds. `isQuiet`: at the moment at which the rows are from no block was half
      * written, stored in events and not yet in its views: no insert ran before, and none has stored anything since. Such a moment is waited
-     * for as long as `waitMaxMs`.
+     * for as long as `waitMaxMs`; `waitedMs`: how long that was.
      */
-    async read<Row>(query: string, events: string, waitMaxMs: number): Promise<{ rows: Row[]; isQuiet: boolean }> {
+    async read<Row>(
+      query: string,
+      events: string,
+      waitMaxMs: number,
+    ): Promise<{ rows: Row[]; isQuiet: boolean; waitedMs: number }> {
+      const startedAt = performance.now();
       const before = await untilNoInsertRuns(client, cluster, waitMaxMs);
+      const waitedMs = performance.now() - startedAt;
       await untilReplicated(client, comparedTables, cluster);
       const queryId = randomUUID();
       const answering = client
@@ -62,7 +68,7 @@ export async function createRollupAccess(client: ClickHouseClient, { websiteIds 
         .then((answer) => answer.json<Row>());
       await untilReading(client, cluster, queryId, answering);
       const isQuiet = before === (await blocksWritten(client, cluster));
-      return { rows: await answering, isQuiet };
+      return { rows: await answering, isQuiet, waitedMs };
     },
     /** Inserts what the query gives; of events it sees only those for which the condition holds. */
     insert: (table: RollupTable, query: string, events: string) => run(`INSERT INTO ${table} ${query}`, events),

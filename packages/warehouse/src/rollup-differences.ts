@@ -53,10 +53,10 @@ export async function findDifferences(
 ): Promise<{ sure: Difference[]; undecided: number }> {
   let before: Difference[] = [];
   let emptyLooks = 0;
-  const startedAt = performance.now();
+  let patienceMs = quietWaitMaxMs;
   for (let looks = 1; looks <= looksMax; looks++) {
-    const waitMaxMs = looks === 1 ? 0 : startedAt + quietWaitMaxMs - performance.now();
-    const { differences, isQuiet } = await look(access, part, waitMaxMs);
+    const { differences, isQuiet, waitedMs } = await look(access, part, looks === 1 ? 0 : patienceMs);
+    patienceMs -= waitedMs;
     const sure = isQuiet ? differences : agreeing(part.table, before, differences);
     emptyLooks = differences.length === 0 ? emptyLooks + 1 : 0;
     const mayHide = isRemade && !isQuiet && comparisons[part.table].isCount && emptyLooks < emptyLooksMax;
@@ -73,7 +73,7 @@ async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
   const side = (from: string, isFresh: 0 | 1) =>
     `SELECT ${key.join(', ')}, ${values.map((value, i) => `${value} AS v${i}`).join(', ')}, ${isFresh} AS is_fresh FROM ${from}`;
   const sums = (isFresh: 0 | 1) => columns.map((column) => `sumIf(${column}, is_fresh = ${isFresh})`).join(', ');
-  const { rows, isQuiet } = await access.read<Record<string, string> & { fresh: string[]; stored: string[] }>(
+  const { rows, isQuiet, waitedMs } = await access.read<Record<string, string> & { fresh: string[]; stored: string[] }>(
     `SELECT ${key.join(', ')}, [${sums(1)}] AS fresh, [${sums(0)}] AS stored
     FROM (${side(`(${await access.freshRows(part)})`, 1)} UNION ALL ${side(part.table, 0)} FINAL WHERE ${part.rows})
     GROUP BY ${key.join(', ')}
@@ -86,7 +86,7 @@ async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
   const differences = rows.map(
     ({ fresh, stored, ...keys }): Difference => ({ key: keys, fresh: fresh.map(BigInt), stored: stored.map(BigInt) }),
   );
-  return { differences, isQuiet };
+  return { differences, isQuiet, waitedMs };
 }
 
 /** What two looks say together that were no quiet moments. */

@@ -94,7 +94,7 @@ async function repairPart(
     const { sure, undecided } = await findDifferences(client, access, part, isRemade || repaired.size > 0);
     const [first] = sure;
     if (!first) return [repaired, undecided];
-    last = `${nameOf(first)} of ${first.fresh} events has ${first.stored}`;
+    last = `${nameOf(first)} is ${first.stored}, should be ${first.fresh}`;
     const isDoneTwice = sure.some((difference) => isUndoing(part, repaired.get(nameOf(difference)), difference));
     await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
     for (const difference of sure) repaired.set(nameOf(difference), difference);
