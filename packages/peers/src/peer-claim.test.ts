@@ -26,16 +26,28 @@ test.each([
   expect(claims.verify(header, other)).toBeNull();
 });
 
-test('what a later version says besides is left aside, and less than there is now is nothing', () => {
+/** A header with these fields, whatever they are. */
+function signedBy(fields: unknown[]): string {
   const key = createHmac('sha256', secret).update('peer claim').digest();
-  const signedBy = (fields: unknown[]) => {
-    const text = [...fields, about.to, about.method, about.path].join('\n');
-    return [...fields, createHmac('sha256', key).update(text).digest('base64url')].join(',');
-  };
+  const text = [...fields, about.to, about.method, about.path].join('\n');
+  return [...fields, createHmac('sha256', key).update(text).digest('base64url')].join(',');
+}
+
+test('what a later version says besides is left aside, and less than there is now is nothing', () => {
   const fields = [claim.from, nowMs, claim.ageMs, claim.address];
   expect(signedBy(fields)).toBe(header);
   expect(claims.verify(signedBy([...fields, 'more', '']), about)).toEqual(signed);
   expect(claims.verify(signedBy(fields.slice(0, 3)), about)).toBeNull();
+});
+
+test.each([
+  ['at', 'later', 0],
+  ['at', '', 0],
+  ['age', nowMs, 'old'],
+  ['age', nowMs, -1],
+  ['age', nowMs, 'Infinity'],
+])('an %s that is no time is not believed, though it is signed: %s, %s', (_name, at, age) => {
+  expect(claims.verify(signedBy([claim.from, at, age, claim.address]), about)).toBeNull();
 });
 
 test('nothing of it can be changed, nor made without the secret', () => {

@@ -36,7 +36,7 @@ export function createPeerClaims(secret: string, now: () => number = Date.now) {
       const fields = [from, String(now()), String(ageMs), address];
       return [...fields, signatureOf(fields, about)].join(',');
     },
-    /** Null when it is not signed with the secret, is about something else, or is too old. `signedAtMs`: by the clock of who signed it, Unix ms. */
+    /** Null when it is not signed with the secret, is about something else, is too old, or tells no times. `signedAtMs`: by the clock of who signed it, Unix ms. */
     verify(header: string | string[] | undefined, about: About): (Claim & { signedAtMs: number }) | null {
       const fields = String(header).split(',');
       const given = Buffer.from(fields.pop() ?? '');
@@ -46,8 +46,11 @@ export function createPeerClaims(secret: string, now: () => number = Date.now) {
       const [from, at, age, address] = fields;
       if (from === undefined || address === undefined) return null;
       const signedAtMs = Number(at);
-      if (Math.abs(now() - signedAtMs) > clocksApartMaxMs) return null;
-      return { from, address, ageMs: Number(age), signedAtMs };
+      const ageMs = Number(age);
+      // Written so that what is no number is refused too.
+      if (!(Math.abs(now() - signedAtMs) <= clocksApartMaxMs)) return null;
+      if (!(ageMs >= 0 && ageMs < Number.POSITIVE_INFINITY)) return null;
+      return { from, address, ageMs, signedAtMs };
     },
   };
 }

@@ -40,13 +40,17 @@ export type Peers = ReturnType<typeof createPeers>;
 /** About one connection, or about the body as it was framed on it. */
 const connectionHeaders = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'expect', 'host', 'content-length', 'forwarded', peerHeader],
+  ...['transfer-encoding', 'upgrade', 'expect', 'host', 'content-length', 'forwarded'],
 ]);
+/** What only others than the sender may say: proxies of who it is, and regions of what they hand on. */
+const sayingPrefixes = ['x-forwarded-', 'x-meridian-'];
 
 /** What of a message's headers goes on to the other region, or back from it. */
 export function passedHeaders(headers: IncomingHttpHeaders): Record<string, string | string[] | undefined> {
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !connectionHeaders.has(name) && !name.startsWith('x-forwarded-')),
+    Object.entries(headers).filter(
+      ([name]) => !connectionHeaders.has(name) && !sayingPrefixes.some((prefix) => name.startsWith(prefix)),
+    ),
   );
 }
 

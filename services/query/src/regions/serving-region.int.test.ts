@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import { testActor } from '@meridian/registry/registry-fixtures';
@@ -19,10 +19,12 @@ let api: Awaited<ReturnType<typeof createStatisticsApi>>;
 let us: Awaited<ReturnType<typeof api.newProcess>>;
 let eu: Awaited<ReturnType<typeof api.newProcess>>;
 const server = createServer();
+const cameToEu: IncomingMessage[] = [];
 
 beforeAll(async () => {
   api = await createStatisticsApi();
   eu = await api.newProcess({ region: 'eu' }, peersAt('us', 1));
+  server.on('request', (request) => void cameToEu.push(request));
   server.on('request', createQueryListener(eu.deps));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   us = await api.newProcess({}, peersAt('eu', (server.address() as AddressInfo).port));
@@ -46,6 +48,15 @@ async function newShared(region: string) {
   const shareId = `s-${crypto.randomUUID()}`;
   const { id } = await api.fixtures.newWebsite(owner, { region, shareId });
   return { id, slug: shareId };
+}
+
+/** The credential of a new account that lives there. */
+async function newCaller(homeRegion: string) {
+  const { id: userId } = await api.fixtures.newUser({ homeRegion });
+  const key = newApiKey();
+  const fields = { userId, name: 'x', keyHash: hashApiKey(key), keyPrefix: apiKeyPrefix(key) };
+  await api.deps.registry.createApiKey(fields, testActor);
+  return { authorization: `Bearer ${key}` };
 }
 
 describe('a share link', () => {
@@ -86,14 +97,30 @@ describe('a share link', () => {
 });
 
 test('an account whose home region is not known is served where the address names a region, else 503; an unknown region stays one', async () => {
-  const { id: userId } = await api.fixtures.newUser({ homeRegion: 'mars' });
-  const key = newApiKey();
-  const fields = { userId, name: 'x', keyHash: hashApiKey(key), keyPrefix: apiKeyPrefix(key) };
-  await api.deps.registry.createApiKey(fields, testActor);
-  const statusOf = async (path: string) => (await ask(path, { authorization: `Bearer ${key}` })).status;
+  const headers = await newCaller('mars');
+  const statusOf = async (path: string) => (await ask(path, headers)).status;
   for (const path of ['/v1/us/me', '/v1/eu/me', '/api/me']) expect(await statusOf(path), path).toBe(200);
   for (const path of ['/v1/me', '/v1/websites']) expect(await statusOf(path), path).toBe(503);
   for (const path of ['/v1/mars/me', '/v1/xx/me', '/v1/mars']) expect(await statusOf(path), path).toBe(404);
+});
+
+test('events that a wrong proxy brings here are handed on to no collector: that would believe where they come from', async () => {
+  const headers = { ...(await newCaller('eu')), 'idempotency-key': 'k', 'x-meridian-identity': 'AA,aaaa' };
+  cameToEu.length = 0;
+  for (const path of ['/v1/eu/send', '/v1/eu/batch', '/v1/eu/send/?x=1', '/v1/send', '/v1/batch/'])
+    expect(await ask(path, headers, 'POST'), path).toMatchObject({ status: 404, region: 'us' });
+  expect(cameToEu).toEqual([]);
+});
+
+test('what a client sends under a name that only regions use is not handed on', async () => {
+  cameToEu.length = 0;
+  expect(await ask('/v1/eu/heartbeat', { 'x-meridian-identity': 'AA,aaaa' })).toMatchObject({
+    status: 200,
+    region: 'eu',
+  });
+  expect(cameToEu.map(({ headers }) => Object.keys(headers).filter((name) => name.startsWith('x-meridian-')))).toEqual([
+    ['x-meridian-peer'],
+  ]);
 });
 
 test('what says that a region hands it on, and cannot show it, is 503 and counted, and no fault that is told each time', async () => {
