@@ -147,7 +147,7 @@ test(
 );
 
 test(
-  'a deleted account is out of both regions at once, and what its websites collected soon, though the command has the registry alone',
+  'a deleted account is out of both regions soon, and so is what its websites collected, though the command has the registry alone',
   async () => {
     const cli = async (...args: string[]) => {
       const { PEERS } = environment('us');

@@ -51,7 +51,8 @@ test('without several regions on the data directory the known ones are that of R
 describe('several regions that run on the data directory', () => {
   const databaseUrl = 'postgres://u:p@127.0.0.1:2/m';
   beforeEach(() => {
-    note('.', 'regions.json', JSON.stringify({ peers: 'us=http://localhost:1,eu=http://localhost:2' }));
+    const peers = 'us=http://localhost:1,eu=http://localhost:2';
+    note('.', 'regions.json', JSON.stringify({ peers, databaseUrl: 'postgres://127.0.0.1:2/m' }));
     writeFileSync(join(dataDir, 'peer-secret'), 'a secret between regions, long enough\n');
     noteRunning(JSON.stringify({ databaseUrl }), 'registry');
     noteRunning(JSON.stringify({ redisUrl: 'redis://:p@127.0.0.1:3', clickhouseUrl: 'http://u:p@127.0.0.1:4' }), 'eu');
@@ -90,5 +91,17 @@ describe('several regions that run on the data directory', () => {
     const { regions, region } = installation({ DATABASE_URL: 'postgres://elsewhere:5/m' });
     expect([regions, region()]).toEqual([['us'], 'us']);
     expect(installation({ DATABASE_URL: databaseUrl }).regions).toEqual(['us', 'eu']);
+  });
+
+  test('are told from another installation too where their own registry is no embedded one, whoever asks it', () => {
+    noteRunning('{}', 'registry');
+    for (const elsewhere of [
+      'postgres://u:p@127.0.0.1:2/other',
+      'postgres://u:p@127.0.0.1:3/m',
+      'postgres://elsewhere/m',
+    ])
+      expect(installation({ DATABASE_URL: elsewhere, REGION: 'ap' }).regions, elsewhere).toEqual(['ap']);
+    for (const here of [databaseUrl, 'postgresql://other:secret@127.0.0.1:2/m?sslmode=disable'])
+      expect(installation({ DATABASE_URL: here }).regions, here).toEqual(['us', 'eu']);
   });
 });

@@ -34,7 +34,7 @@ const RunningStores = z.object({
 type RunningStores = z.infer<typeof RunningStores>;
 
 /** What `npm start` notes of several regions that run. */
-const RunningRegions = z.object({ peers: PeerSettings.shape.PEERS });
+const RunningRegions = z.object({ peers: PeerSettings.shape.PEERS, databaseUrl: z.url() });
 
 /** Where a store is, asked for only when it is needed. Throws ConfigError that says what to set. */
 export type Addresses = { database(): string; clickhouse(): string; redis(): string };
@@ -56,7 +56,7 @@ export type Installation = {
 export function findInstallation(config: Readonly<CliConfig>): Installation {
   const { DATA_DIR: dataDir } = config;
   const running = readNote(join(dataDir, 'run', 'regions.json'), RunningRegions);
-  if (!running || isOfAnother(config)) {
+  if (!running || isOfAnother(config, running.databaseUrl)) {
     const own = region.parse(config.REGION);
     return {
       addresses: findAddresses(config, () => dataDir),
@@ -80,9 +80,14 @@ export function findInstallation(config: Readonly<CliConfig>): Installation {
   };
 }
 
-function isOfAnother({ DATABASE_URL, DATA_DIR }: Readonly<CliConfig>): boolean {
-  const { databaseUrl } = readRunningStores(join(DATA_DIR, 'registry'));
-  return DATABASE_URL !== undefined && databaseUrl !== undefined && DATABASE_URL !== databaseUrl;
+function isOfAnother({ DATABASE_URL }: Readonly<CliConfig>, databaseUrl: string): boolean {
+  return DATABASE_URL !== undefined && databaseOf(DATABASE_URL) !== databaseOf(databaseUrl);
+}
+
+/** Which database it is, whoever asks it and in which way. */
+function databaseOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname}:${port || '5432'}${pathname}`;
 }
 
 function findAddresses(config: Readonly<CliConfig>, dataDirOf: (store: keyof RunningStores) => string): Addresses {

@@ -1,19 +1,20 @@
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { findAdministrator } from './find-administrator.ts';
 
 const config = { MODE: 'self-hosted', ADMIN_USERNAME: 'admin', ADMIN_PASSWORD: undefined, REGION: 'us' } as const;
 
 test('the administrator of the first start is found by later ones, which know no password', async () => {
   const { registry, close } = await createTestRegistry(await createPostgresDatabase());
+  onTestFinished(close);
   expect(await findAdministrator(registry, config)).toEqual({ generatedPassword: expect.stringMatching(/^\S{20}$/) });
   expect(await findAdministrator(registry, config)).toEqual({ generatedPassword: undefined });
-  await close();
 });
 
 test('where the accounts were made by hand, for a cloud, nobody is named as administrator who is none', async () => {
   const { registry, newUser, close } = await createTestRegistry(await createPostgresDatabase());
+  onTestFinished(close);
   expect(await findAdministrator(registry, { ...config, MODE: 'cloud' })).toBeNull();
   expect(await registry.countUsers()).toBe(0);
   await newUser({ username: 'ada', role: 'admin' });
@@ -21,5 +22,4 @@ test('where the accounts were made by hand, for a cloud, nobody is named as admi
   await newUser({ username: 'admin' });
   expect(await findAdministrator(registry, config)).toBeNull();
   expect(await findAdministrator(registry, { ...config, ADMIN_USERNAME: 'Ada' })).toEqual({});
-  await close();
 });

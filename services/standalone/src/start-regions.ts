@@ -58,7 +58,7 @@ export async function startRegions(
     PEER_SECRET: config.PEER_SECRET ?? keepPeerSecret(dataDir),
     PEERS: regions.map((region, i) => `${region}=${origins[i]}`).join(','),
   };
-  noteRegions(dataDir, shared.PEERS);
+  noteRegions(dataDir, { peers: shared.PEERS, databaseUrl: registry.databaseUrl });
   life.onStop('note', () => noteRegions(dataDir, null));
   // One after the other: the first one makes the administrator, and tells of it.
   for (const [i, region] of regions.entries()) {
