@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createRegistry, type Registry } from './registry.ts';
 import { createTestRegistry, testActor } from './registry-fixtures.ts';
 
@@ -15,11 +16,15 @@ beforeAll(async () => {
   const { hostname: host, port } = new URL(t.url);
   proxy = await createTestProxy({ host, port: Number(port) });
 });
+/** Of the primary, behind the proxy. */
+function primaryUrl(): string {
+  const url = new URL(t.url);
+  url.hostname = '127.0.0.1';
+  url.port = String(proxy.port);
+  return url.href;
+}
 beforeEach(() => {
-  const primaryUrl = new URL(t.url);
-  primaryUrl.hostname = '127.0.0.1';
-  primaryUrl.port = String(proxy.port);
-  registry = createRegistry(primaryUrl.href, { replicaUrl: t.url, timeoutMs: 2_000 });
+  registry = createRegistry(primaryUrl(), { replicaUrl: t.url, timeoutMs: 2_000 });
 });
 afterEach(async () => {
   proxy.goUp();
@@ -57,6 +62,24 @@ test.each(['breaks connections off', 'says nothing'])(
     await expect.poll(async () => (await registry.findWebsite(website.id))?.name).toBe('back');
   },
 );
+
+test('once a question has met a primary that says nothing, later ones do not wait for it too', async () => {
+  const { id } = await t.newUser();
+  const patient = createRegistry(primaryUrl(), { replicaUrl: t.url, timeoutMs: 4_000 });
+  onTestFinished(() => patient.close());
+  proxy.hang();
+  await patient.findUserById(id);
+  const answered: string[] = [];
+  const ask = async (name: string) => {
+    expect(await patient.findUserById(id)).toMatchObject({ id });
+    answered.push(name);
+  };
+  const early = ask('begun before the primary was known to be away');
+  await delay(1_500);
+  await ask('begun later');
+  expect(answered).toEqual(['begun later']);
+  await early;
+});
 
 test('what the replica says is not remembered: a change is seen by the next question', async () => {
   const user = await t.newUser();

@@ -3,14 +3,16 @@ import { RegistryError } from './registry-error.ts';
 
 /** How often a primary that is away is looked for. */
 const lookMs = 1_000;
+/** A primary that has not answered a question has so long to answer a ping. */
+const pingMaxMs = 1_000;
 
 type Ask<Args extends unknown[], Result> = (db: Database, ...args: Args) => Promise<Result>;
 type Run = <Result>(db: Database, ask: (db: Database) => Promise<Result>) => Promise<Result>;
 
 /**
- * Questions that change nothing: asked of the primary and, while that is away, of its replica, at once and not after a wait each time. What
- * the primary cannot answer the replica is asked too, but the primary is away only when it does not answer a ping either: one question that takes
- * too long is not an outage for all. A replica may be behind, so `onAnswer` hears of each of its answers before the asker does. Without a replica
+ * Questions that change nothing: asked of the primary and, once that is known to be away, of its replica without a wait. What the primary
+ * cannot answer the replica is asked too, but the primary is away only when it does not answer a ping soon after that either: one question that
+ * takes too long is not an outage for all. A replica may be behind, so `onAnswer` hears of each of its answers before the asker does. Without a replica
  * the primary alone is asked. `run` gives an answer its time limit and its errors; `ping` is what a primary that is there answers.
  */
 export function createReading(
@@ -22,10 +24,14 @@ export function createReading(
 
   function lookForPrimary(afterMs: number): void {
     looking ??= setTimeout(async () => {
+      const late = setTimeout(() => {
+        isAway = true;
+      }, pingMaxMs).unref();
       const isBack = await run(primary, ping).then(
         () => true,
         () => false,
       );
+      clearTimeout(late);
       if (looking === undefined) return; // closed meanwhile
       looking = undefined;
       isAway = !isBack;
