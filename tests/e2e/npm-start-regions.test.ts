@@ -1,59 +1,69 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { chrome, eventually, logIn, request, type Website } from '../api-client.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { chrome, eventually, logIn, request, unique, type Website } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
 import { freePorts } from '../free-ports.ts';
 import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
 
+/** What a start of two regions offers. Each test makes what it counts. */
 const dataDir = await mkdtemp(join(tmpdir(), 'meridian-regions-'));
 const port = await freePorts(2);
 const origin = (index: number) => `http://localhost:${port + index}`;
-let started: Process | undefined;
-let second: Process | undefined;
+let started: Process;
 
-afterAll(async () => {
-  for (const process of [second, started].filter((each) => each?.running())) {
-    process?.kill('SIGTERM');
-    await process?.exited;
-  }
-  await rm(dataDir, { recursive: true, force: true });
-});
+const logInTo = (region: 'us' | 'eu') => logIn(`${origin(0)}/v1/${region}`, 'admin', 'two-regions');
 
-test('npm start with two regions prints their addresses, and each answers for both', async () => {
+beforeAll(async () => {
   const env = { DATA_DIR: dataDir, PORT: String(port), ADMIN_PASSWORD: 'two-regions' };
   started = startProcess('npm', ['start', '--', '--regions', 'us,eu'], env);
   await untilReady(started, `${origin(1)}/readyz`, 180_000);
-  await eventually(
-    async () => started?.output() ?? '',
-    (text) => text.includes(`Region us: ${origin(0)}\nRegion eu: ${origin(1)}\n`),
-  );
-  const us = await logIn(`${origin(0)}/v1/us`, 'admin', 'two-regions');
-  const eu = await logIn(`${origin(0)}/v1/eu`, 'admin', 'two-regions');
+}, 300_000);
+afterAll(async () => {
+  started.kill('SIGTERM');
+  await started.exited;
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** A website of eu with one event, which came to us. */
+async function newVisited(): Promise<Website> {
+  const eu = await logInTo('eu');
   const website = await eu.ok<Website>('POST', '/websites', { name: 'EU', domain: 'eu.example' });
   const body = { type: 'event', payload: { website: website.id, url: '/' } };
   const sent = await request('POST', `${origin(0)}/api/send`, { headers: { 'user-agent': chrome }, body });
   expect(sent.status).toBe(200);
-  expect(await us.ok('GET', `/websites/${website.id}`)).toBeNull();
   await eventually(
     () => eu.get<{ pageviews: number }>(`/websites/${website.id}/stats`, { startAt: 0, endAt: Date.now() + 60_000 }),
     ({ pageviews }) => pageviews === 1,
   );
+  return website;
+}
+
+test('npm start with two regions prints their addresses, and each answers for both', async () => {
+  await eventually(
+    async () => started.output(),
+    (text) => text.includes(`Region us: ${origin(0)}\nRegion eu: ${origin(1)}\n`),
+  );
+  const { id } = await newVisited();
+  expect(await (await logInTo('us')).ok('GET', `/websites/${id}`)).toBeNull();
 }, 300_000);
 
 test('the meridian command finds everything by the data directory, and a region by its name', async () => {
   const cli = (...args: string[]) => runMeridian({ DATA_DIR: dataDir }, ...args);
   const ofRegion = (REGION: string, ...args: string[]) => runMeridian({ DATA_DIR: dataDir, REGION }, ...args);
-  for (const [region, other, accepted] of [
-    ['us', 'eu', 0],
-    ['eu', 'us', 1],
-  ] as const) {
+  const acceptedIn = async (region: string, other: string): Promise<number> => {
     const { code, stdout, stderr } = await ofRegion(region, 'doctor');
     expect([code, stderr], stdout).toEqual([0, '']);
-    expect(stdout).toMatch(new RegExp(`^OK +accounting +${accepted} accepted = ${accepted} stored `, 'm'));
     expect(stdout).toMatch(new RegExp(`^OK +region ${other} .*believes this region$`, 'm'));
-  }
+    const [, accepted, stored] = /^OK +accounting +(\d+) accepted = (\d+) stored /m.exec(stdout) ?? [];
+    expect([accepted, stored], stdout).toEqual([expect.any(String), accepted]);
+    return Number(accepted);
+  };
+  const before = [await acceptedIn('us', 'eu'), await acceptedIn('eu', 'us')];
+  await newVisited();
+  const after = [await acceptedIn('us', 'eu'), await acceptedIn('eu', 'us')];
+  expect(after.map((accepted, i) => accepted - (before[i] ?? 0))).toEqual([0, 1]);
   const listed = await cli('regions');
   expect([listed.code, listed.stderr]).toEqual([0, '']);
   for (const [index, region] of ['us', 'eu'].entries())
@@ -70,8 +80,12 @@ test('the meridian command finds everything by the data directory, and a region 
 
 test('accounts and websites are made in regions that there are, a website in the home region of its account', async () => {
   const cli = (...args: string[]) => runMeridian({ DATA_DIR: dataDir }, ...args);
-  const website = ['create-website', '--username', 'ada', '--name', 'Shop', '--domain', 'shop.example', '--json'];
-  const made = await cli('create-account', '--username', 'ada', '--home-region', 'eu');
+  const audit = async () =>
+    JSON.parse((await cli('audit', '--user', 'operator', '--json')).stdout) as { id: string; action: string }[];
+  const before = (await audit()).map(({ id }) => id);
+  const username = unique('ada');
+  const website = ['create-website', '--username', username, '--name', 'Shop', '--domain', 'shop.example', '--json'];
+  const made = await cli('create-account', '--username', username, '--home-region', 'eu');
   expect([made.code, made.stderr]).toEqual([0, '']);
   expect(JSON.parse((await cli(...website)).stdout)).toMatchObject({ region: 'eu' });
   for (const args of [
@@ -83,12 +97,13 @@ test('accounts and websites are made in regions that there are, a website in the
     expect([args, code, stdout]).toEqual([args, 2, '']);
     expect(stderr).toContain('us, eu');
   }
-  const changes = JSON.parse((await cli('audit', '--user', 'operator', '--json')).stdout) as { action: string }[];
+  const changes = (await audit()).filter(({ id }) => !before.includes(id));
   expect(changes.map(({ action }) => action)).toEqual(['website.create', 'user.create']);
 }, 300_000);
 
 test('one start on a data directory excludes another, also of one region', async () => {
-  second = startProcess('npm', ['start'], { DATA_DIR: dataDir, PORT: String(await freePort()) });
+  const second = startProcess('npm', ['start'], { DATA_DIR: dataDir, PORT: String(await freePort()) });
+  onTestFinished(() => second.kill('SIGTERM'));
   expect(await second.exited).toBe(1);
   expect(second.output()).toContain(`The data directory ${dataDir} is in use`);
 }, 300_000);
@@ -110,12 +125,12 @@ test.each([
 );
 
 test('a region that is killed starts again, and the other one answers all the time', async () => {
-  const us = await logIn(`${origin(0)}/v1/us`, 'admin', 'two-regions');
+  const us = await logInTo('us');
   process.kill(await pidOf('eu'), 'SIGKILL');
   await eventually(
     async () => {
       expect(await us.ok('GET', '/websites')).toMatchObject({ data: [] });
-      return started?.output() ?? '';
+      return started.output();
     },
     (text) => text.includes('Region eu has ended (SIGKILL); it starts again.'),
   );
