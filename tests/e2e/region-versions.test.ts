@@ -23,8 +23,9 @@ import {
 
 /*
  * Regions are upgraded one after the other, so that for a while two versions hand on to each other. `region-messages` has what that looked like:
- * `1-to-2.jsonl` what a region of version 1 sent to one of version 2 and was answered, and what it kept for it, byte for byte, recorded with both
- * at work. A change of what regions send makes a new version here; what was recorded stays, and has to be understood.
+ * `2-to-1.jsonl` what a region of version 2 sent to one of version 1 and was answered, and what it kept for it, byte for byte, recorded with both
+ * at work. A change of what regions send makes a new version here. What a version sent to its own stays, and has to be understood; what it sent to others
+ * goes with the next version, which sends something else.
  */
 
 /** What today's regions send; its recordings are those of the newest version. */
@@ -114,6 +115,7 @@ test('what each version sends to itself is recorded, and what today’s sends to
   const versions = toItsOwn.map(({ sender }) => sender).sort();
   expect(versions).toEqual(Array.from({ length: Number(today) }, (_, i) => String(i + 1)));
   expect(sentToday.map(({ receiver }) => receiver).sort()).toEqual(versions);
+  expect(recordings.filter((one) => !toItsOwn.includes(one) && !sentToday.includes(one))).toEqual([]);
 });
 
 describe.each(toItsOwn)('what version $sender sent', ({ exchanges, kept }) => {

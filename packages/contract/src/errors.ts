@@ -18,6 +18,10 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
+/** Whether it is one of these: another version may have others. */
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(errorStatus, code);
+
 /** What is wrong with each field of a request: `{ name: { errors: ['…'] } }`. */
 export type FieldErrors = Record<string, { errors: string[] }>;
 

@@ -144,23 +144,25 @@ function rejectUnit(unit: Unit, error: Error): void {
 
 function settleUnit(unit: Unit, answer: UnitAnswer | undefined): void {
   if (!answer) throw new Error('no answer');
-  const [kind, ...parts] = answer;
-  const what = kind.toString();
-  if (what === 'reused') {
-    for (const { resolve } of unit.appends) resolve({ ok: false, reason: 'idempotency-key-reused' });
+  const known = resultOfKnown(answer);
+  if (known) {
+    for (const { resolve } of unit.appends) resolve(known);
     return;
   }
-  if (what === 'repeated') {
-    const [draft, order, visitIds] = parts;
-    const slots = JSON.parse(String(order)) as number[];
-    const replayed = visitIdsBySlot(slots, visitIds ? [visitIds] : []);
-    for (const { resolve } of unit.appends) resolve({ ok: true, visitIds: replayed, replayOf: String(draft) });
-    return;
-  }
+  const [, ...parts] = answer;
   const slots = unit.entries.flatMap((entry) => entry.slots);
   const visitIds = visitIdsBySlot(slots, parts);
   for (const { resolve, firstSlot, count } of unit.appends)
     resolve({ ok: true, visitIds: visitIds.subarray(16 * firstSlot, 16 * (firstSlot + count)) });
+}
+
+/** What the script says of a request whose key is known; null where it is not. */
+export function resultOfKnown([kind, draft, order, visitIds]: UnitAnswer): AppendResult | null {
+  const what = kind.toString();
+  if (what === 'reused') return { ok: false, reason: 'idempotency-key-reused' };
+  if (what !== 'repeated') return null;
+  const slots = JSON.parse(String(order)) as number[];
+  return { ok: true, visitIds: visitIdsBySlot(slots, visitIds ? [visitIds] : []), replayOf: String(draft) };
 }
 
 /** `packed`: 16 bytes for each visit id; the first belongs to the first slot named, and so on. */

@@ -3,6 +3,21 @@ import { eventFormatVersion } from './entry-rows.ts';
 /** How long the answer to an idempotent request is remembered. */
 export const answerLifeMs = 86_400_000;
 
+/** How long a key is kept for a request whose events go to other regions first: longer than that takes. */
+const reservationLifeMs = 30_000;
+
+/**
+ * Keeps an idempotency key (KEYS[1]) for the body with a hash (ARGV[1]) until its events are appended: a record without a draft. Answers what the
+ * append script would, `{'repeated', …}` or `{'reused'}`; nothing where the request may go on.
+ */
+export const reserveScript = `
+local known = redis.call('HMGET', KEYS[1], 'bodyHash', 'draft', 'order', 'visitIds')
+if known[1] and known[1] ~= ARGV[1] then return {'reused'} end
+if known[2] then return {'repeated', known[2], known[3], known[4]} end
+redis.call('HSET', KEYS[1], 'bodyHash', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ${reservationLifeMs})
+return nil`;
+
 /** A visit as the script keeps it: its bytes, and where among them the clock stands at which it was touched last. */
 export const keptVisit = { bytes: 56, touchedAt: 32 };
 
@@ -171,7 +186,8 @@ while argAt < #ARGV do
   local bodyHash, draft, order, entryCount = nextArg(), nextArg(), nextArg(), tonumber(nextArg())
   local answerKey = bodyHash ~= '' and nextKey()
   local known = answerKey and (repeatable[answerKey] or call('HMGET', answerKey, 'bodyHash', 'draft', 'order', 'visitIds'))
-  if known and known[1] then
+  -- Without a draft the key is only kept for this body.
+  if known and known[1] and (known[2] or known[1] ~= bodyHash) then
     keyAt, argAt = keyAt + entryCount, argAt + 2 * entryCount
     answers[#answers + 1] = known[1] == bodyHash and {'repeated', known[2], known[3], known[4]} or {'reused'}
   else

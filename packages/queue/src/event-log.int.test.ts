@@ -169,6 +169,23 @@ describe('the event log', () => {
       expect(remainingMs).toBeLessThanOrEqual(24 * 3_600_000);
     });
 
+    test('that is reserved is refused with another body, and takes its own', async () => {
+      const { idempotency } = append();
+      for (let i = 0; i < 2; i++)
+        expect(await log.reserve(idempotency)).toEqual({ ok: true, visitIds: new Uint8Array() });
+      const reused = { ok: false, reason: 'idempotency-key-reused' };
+      expect(await log.append(append({ bodyHash: 'hash-2' }))).toEqual(reused);
+      expect(await log.reserve({ ...idempotency, bodyHash: 'hash-2' })).toEqual(reused);
+      const [key = ''] = await redis.keys('idempotency:*');
+      expect(await redis.pttl(key)).toBeLessThanOrEqual(30_000);
+      const first = await log.append(append());
+      expect(first).not.toHaveProperty('replayOf');
+      expect(await redis.pttl(key)).toBeGreaterThan(23 * 3_600_000);
+      for (const again of [await log.reserve(idempotency), await log.append(append())])
+        expect(again).toEqual({ ...first, replayOf: 'draft-1' });
+      expect(await storedSessions(redis)).toHaveLength(2);
+    });
+
     test('does not touch the other requests of the same turn', async () => {
       await log.append(append());
       const [plain, repeated] = await Promise.all([log.append({ placements: [placement()] }), log.append(append())]);

@@ -1,8 +1,9 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { type AppendCall, createAppendCall, type UnitAnswer } from './append-call.ts';
-import { appendScript } from './append-script.ts';
+import { type AppendCall, createAppendCall, resultOfKnown, type UnitAnswer } from './append-call.ts';
+import { appendScript, reserveScript } from './append-script.ts';
 import { createByteWriters } from './byte-writer.ts';
+import { idempotencyKey, partitionOf } from './log-keys.ts';
 import type { LogOverflow } from './log-level.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
@@ -18,6 +19,11 @@ export type EventLog = {
    * stored later; where only the answer was late, it is stored already.
    */
   append(append: Append): Promise<AppendResult>;
+  /**
+   * For a request of which something goes elsewhere before it is appended: its key is kept for its body for half a minute, so that no other body goes
+   * on meanwhile. Resolves as `append` does, without visit ids and `replayOf` where the request may go on. Rejects when Redis is away or slow.
+   */
+  reserve(idempotency: Pick<NonNullable<Append['idempotency']>, 'key' | 'bodyHash'>): Promise<AppendResult>;
 };
 
 /**
@@ -46,6 +52,7 @@ export function createEventLog({
   callIntervalMs?: number;
 }): EventLog {
   const runScript = createRedisScript(redis, appendScript);
+  const runReserve = createRedisScript(redis, reserveScript);
   const clock = createRedisClock(redis);
   const writers = createByteWriters();
   const waiting: AppendCall[] = [];
@@ -112,6 +119,11 @@ export function createEventLog({
   }
 
   return {
+    async reserve({ key, bodyHash }) {
+      const known = await runReserve([idempotencyKey(partitionOf(key, partitions), key)], [bodyHash]);
+      const result = known ? resultOfKnown(known as UnitAnswer) : null;
+      return result ?? { ok: true, visitIds: new Uint8Array() };
+    },
     append(append) {
       if (redis.status !== 'ready') return Promise.reject(new Error(`The event log is not reachable: ${redis.status}`));
       const reason = overflow();

@@ -20,7 +20,10 @@ export type SpooledRequest = z.infer<typeof SpooledRequest>;
 /** `request`: null when it cannot be read. `size`: its bytes. */
 export type SpooledEntry = { id: string; request: SpooledRequest | null; size: number };
 
-/** What waits for a region. `sinceMs`: since when the oldest does, by Redis's clock, Unix ms; null where nothing waits. */
+/**
+ * What waits for a region. `sinceMs`: when the first in the line came to its collector, which what is left of a request keeps; of one that cannot be
+ * read when it was put there, by Redis's clock; Unix ms; null where nothing waits.
+ */
 export type Waiting = { requests: number; bytes: number; sinceMs: number | null };
 
 export type ForwardSpool = ReturnType<typeof createForwardSpool>;
@@ -58,11 +61,14 @@ export function createForwardSpool(redis: Redis) {
       const kept = await redis.eval(keepScript, 2, key(region), sizeKey(region), JSON.stringify(request), maxBytes);
       return kept === 1;
     },
-    /** The oldest that stand behind the id; '-' = from the first one on. */
-    async list(region: string, afterId: string, count: number): Promise<SpooledEntry[]> {
+    /** The first that stand behind one id, up to another; '-' = from the first one on, '+' = to the last. */
+    async list(region: string, afterId: string, untilId: string, count: number): Promise<SpooledEntry[]> {
       const start = afterId === '-' ? '-' : `(${afterId}`;
-      const entries = await redis.xrange(key(region), start, '+', 'COUNT', count);
-      return entries.map(([id, [, text = '']]) => ({ id, request: parseRequest(text), size: Buffer.byteLength(text) }));
+      return (await redis.xrange(key(region), start, untilId, 'COUNT', count)).map(toEntry);
+    },
+    /** Null where nothing waits. */
+    async lastId(region: string): Promise<string | null> {
+      return (await redis.xrevrange(key(region), '+', '-', 'COUNT', 1))[0]?.[0] ?? null;
     },
     /** Done with an entry, but for `rest`. Nothing happens when somebody else was done with it before. */
     async settle(region: string, { id, size }: SpooledEntry, rest: SpooledRequest | null): Promise<void> {
@@ -70,18 +76,23 @@ export function createForwardSpool(redis: Redis) {
       await redis.eval(settleScript, 2, key(region), sizeKey(region), id, size, text);
     },
     async waiting(region: string): Promise<Waiting> {
-      const [requests, bytes, oldest] = await Promise.all([
+      const [requests, bytes, [first]] = await Promise.all([
         redis.xlen(key(region)),
         redis.get(sizeKey(region)),
         redis.xrange(key(region), '-', '+', 'COUNT', 1),
       ]);
-      return { requests, bytes: Number(bytes ?? 0), sinceMs: oldest[0] ? Number.parseInt(oldest[0][0], 10) : null };
+      const sinceMs = first ? (toEntry(first).request?.receivedAtMs ?? Number.parseInt(first[0], 10)) : null;
+      return { requests, bytes: Number(bytes ?? 0), sinceMs };
     },
     /** Whether `owner` may deliver the region's requests for the next `ms`; only one may at a time. */
     async lease(region: string, owner: string, ms: number): Promise<boolean> {
       return (await redis.eval(leaseScript, 1, `${key(region)}:lease`, owner, ms)) === 1;
     },
   };
+}
+
+function toEntry([id, [, text = '']]: [id: string, fields: string[]]): SpooledEntry {
+  return { id, request: parseRequest(text), size: Buffer.byteLength(text) };
 }
 
 function parseRequest(text: string): SpooledRequest | null {

@@ -59,9 +59,12 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number)
       draft.processed++;
       last = null;
       draft.cache = outcome.cache;
-    } else if (outcome.kind === 'dropped') {
+    } else if (outcome.kind === 'dropped' || outcome.kind === 'dropped before') {
       draft.ignored++;
       draft.ignoredDetails.push({ index, reason: outcome.reason });
+    } else if (outcome.kind === 'rejected before') {
+      draft.errors++;
+      draft.details.push(outcome.detail);
     } else if (outcome.kind === 'rejected') {
       draft.errors++;
       const { code, message } = outcome;

@@ -68,9 +68,18 @@ export function countDecision(counts: CollectCounts, outcome: CollectOutcome): v
   else if (outcome.kind === 'taken' && !outcome.isKept) counts.handedOn++;
 }
 
-export function collectMetrics(counts: CollectCounts): Metric[] {
+/** `now`: Unix ms. */
+export function collectMetrics(counts: CollectCounts, now: () => number = Date.now): Metric[] {
+  let asked: Promise<Waiting[]> | null = null;
+  /** Asked once for the metrics that are read together. */
+  const waitingNow = () => {
+    asked ??= counts.spooled().finally(() => {
+      asked = null;
+    });
+    return asked;
+  };
   const spoolGauge = (what: string, help: string, of: (waiting: Waiting[]) => number) =>
-    gauge(`meridian_forward_spool_${what}`, help, async () => [{ value: of(await counts.spooled()) }]);
+    gauge(`meridian_forward_spool_${what}`, help, async () => [{ value: of(await waitingNow()) }]);
   return [
     counter('meridian_events_accepted_total', 'Events that are in the event log.', () => counts.accepted),
     counter('meridian_events_handed_on_total', 'Events that another region has taken.', () => counts.handedOn),
@@ -80,8 +89,8 @@ export function collectMetrics(counts: CollectCounts): Metric[] {
     spoolGauge('bytes', 'Of those that wait for the region for which the most wait.', (waiting) => {
       return Math.max(0, ...waiting.map(({ bytes }) => bytes));
     }),
-    spoolGauge('age_seconds', 'For how long the oldest of them waits.', (waiting) => {
-      const nowMs = Date.now();
+    spoolGauge('age_seconds', 'For how long the first in the line waits.', (waiting) => {
+      const nowMs = now();
       return Math.max(0, ...waiting.map(({ sinceMs }) => (nowMs - (sinceMs ?? nowMs)) / 1_000));
     }),
     gauge('meridian_forward_spool_limit_bytes', 'What may wait for one region; absent without a spool.', async () =>

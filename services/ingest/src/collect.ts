@@ -1,3 +1,4 @@
+import type { BatchAnswer } from '@meridian/contract/collect';
 import type { ErrorCode, FieldErrors } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/placement';
 import { normalizeAddress } from '@meridian/runtime/http/address';
@@ -38,6 +39,14 @@ export type Foreign = { kind: 'foreign'; region: string; placement: Placement };
  */
 export type Taken = { kind: 'taken'; cache: string | null; isKept: boolean };
 
+/**
+ * What another region has answered about an element that it does not take, or this one when the request came first: passed on as it is, since that
+ * may be of another version, and counted there.
+ */
+export type AnsweredBefore =
+  | { kind: 'rejected before'; detail: BatchAnswer['details'][number] }
+  | { kind: 'dropped before'; reason: string };
+
 /** Nothing but the place of an element that another region deals with, in what that region hands on. */
 export type Elsewhere = { kind: 'elsewhere' };
 
@@ -48,7 +57,7 @@ export type OwnOutcome =
   | Foreign
   | { kind: 'dropped'; reason: DropReason };
 
-export type CollectOutcome = OwnOutcome | Taken | Elsewhere;
+export type CollectOutcome = OwnOutcome | Taken | AnsweredBefore | Elsewhere;
 
 /** `hasEscapes`: of the JSON of which the element is a part, see `parseEvent`. */
 export type Collect = (element: unknown, sender: Sender, hasEscapes: boolean) => OwnOutcome | Promise<OwnOutcome>;

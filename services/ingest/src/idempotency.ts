@@ -50,10 +50,15 @@ function readIdentity(header: string | string[] | undefined): Omit<Identity, 'ke
  */
 export function toIdempotency(
   route: CollectRoute,
-  { key, website, bodyHash }: Identity,
+  identity: Identity,
   draft: unknown,
 ): NonNullable<Append['idempotency']> {
-  return { key: `${route}:${website}:${key}`, bodyHash, draft: JSON.stringify(draft) };
+  return { ...toRecord(route, identity), draft: JSON.stringify(draft) };
+}
+
+/** The same without the draft: what the log finds it by. */
+export function toRecord(route: CollectRoute, { key, website, bodyHash }: Identity): { key: string; bodyHash: string } {
+  return { key: `${route}:${website}:${key}`, bodyHash };
 }
 
 function websiteOf(element: unknown): string {

@@ -1,6 +1,5 @@
 import type { BatchAnswer } from '@meridian/contract/collect';
-import { type CollectOutcome, type DropReason, type Elsewhere, type Taken, unavailable } from '../collect.ts';
-import { isErrorCode } from './hand-on-events.ts';
+import type { CollectOutcome, Elsewhere, Rejection, Taken } from '../collect.ts';
 
 /*
  * Of a batch a region gets the elements whose websites it stores, each at the place that it has in the whole, and null in the place of every
@@ -21,20 +20,23 @@ export const elsewhere: Elsewhere = { kind: 'elsewhere' };
 export function settlePart(outcomes: CollectOutcome[], indexes: readonly number[], answer: BatchAnswer): void {
   const taken: Taken = { kind: 'taken', cache: answer.cache, isKept: false };
   const others = new Map<number, CollectOutcome>();
-  for (const { index, response } of answer.details) {
-    const { code, message } = response.error;
-    others.set(index, isErrorCode(code) ? { kind: 'rejected', code, message } : unavailable);
-  }
-  for (const { index, reason } of answer.ignoredDetails)
-    others.set(index, { kind: 'dropped', reason: reason as DropReason });
+  for (const detail of answer.details) others.set(detail.index, { kind: 'rejected before', detail });
+  for (const { index, reason } of answer.ignoredDetails) others.set(index, { kind: 'dropped before', reason });
   for (const index of indexes) outcomes[index] = others.get(index) ?? taken;
 }
 
+/** No outage, after which others would send it again by themselves, whom nobody has asked to. */
+const notUnderThisKey: Rejection = {
+  kind: 'rejected',
+  code: 'idempotency-key-reused',
+  message: 'Idempotency-Key: the event was not accepted with the first request; send it under another key',
+};
+
 /**
  * The same for a request that came before, when a part of it was stored here (`answer`, of the elements at `indexes`). What would be accepted
- * only now was not.
+ * only now was not, and cannot be under this key.
  */
 export function settleRepeated(outcomes: CollectOutcome[], indexes: readonly number[], answer: BatchAnswer): void {
-  for (const [index, { kind }] of outcomes.entries()) if (kind === 'accepted') outcomes[index] = unavailable;
+  for (const [index, { kind }] of outcomes.entries()) if (kind === 'accepted') outcomes[index] = notUnderThisKey;
   settlePart(outcomes, indexes, answer);
 }

@@ -24,6 +24,8 @@ test.each([-10, 10])(
     );
     stops.push(us.stop, eu.stop);
 
+    for (let i = 0; i < 3; i++)
+      expect((await us.send({ type: 'event', payload: { website: randomUUID(), url: '/' } })).status).toBe(200);
     const beforeMs = now();
     const answer = await us.send({ type: 'event', payload: { website: websiteId, url: '/' } });
     expect(answer.status, answer.text).toBe(200);
@@ -62,7 +64,8 @@ test.each([
   'an event that came while its region hung has the time at which it came, the clocks %s minutes apart, %s',
   async (minutes, order) => {
     const { regions, hang, send, website, clock } = await startHanging(minutes * minuteMs);
-    if (order === 'after others') expect((await send('/before')).status).toBe(200);
+    // The quickest of them tells how far the clocks are apart: one alone may be slow.
+    for (let i = 0; i < (order === 'after others' ? 3 : 0); i++) expect((await send('/before')).status).toBe(200);
     const beforeMs = clock();
     hang.ms = 8_000;
     expect((await send('/hung')).status).toBe(200);

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { BatchAnswer, IgnoredAnswer, SendAnswer } from '@meridian/contract/collect';
-import { type ErrorCode, errorStatus } from '@meridian/contract/errors';
+import { type ErrorCode, errorStatus, isErrorCode } from '@meridian/contract/errors';
 import { PeerError, type Peers } from '@meridian/peers/peers';
 import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
 import type { Placement } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
-import { z } from 'zod';
 import { toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import { cdnHeaders } from '../client/cdn-place.ts';
@@ -25,11 +24,11 @@ const passedHeaders = ['user-agent', 'x-umami-cache', 'accept'];
 /** `code`: of the error that it is; null where the request was taken. */
 export type ForeignAnswer = { status: number; code: ErrorCode | null; contentType: string; body: Buffer };
 
-/** What was delivered and how it was answered; `told`: what the body says, where it is no error. */
-export type Delivered<Told> = ForeignAnswer & ({ code: ErrorCode } | { code: null; told: Told });
+/** What an answer that is no error says. `isStored`: the event was not left out on purpose. */
+type Told = { route: 'send'; isStored: boolean } | { route: 'batch'; answer: BatchAnswer };
 
-const toldBy = { send: z.union([SendAnswer, IgnoredAnswer]), batch: BatchAnswer };
-type ToldBy = { [Route in keyof typeof toldBy]: z.infer<(typeof toldBy)[Route]> };
+/** How what was delivered was answered. */
+export type Delivered = ForeignAnswer & ({ code: ErrorCode } | { code: null; told: Told });
 
 /** Who sends, and the head of the request. `identity`: of one that has a key. */
 export type Handed = {
@@ -61,10 +60,7 @@ export function createHandOnEvents(deps: HandOnDeps) {
   const ids = createUuidV7Minter({ now });
 
   /** @throws PeerError when the region cannot be reached or cannot take anything, and when what answers is not it */
-  async function deliver<Route extends SpooledRequest['route']>(
-    region: string,
-    request: SpooledRequest & { route: Route },
-  ): Promise<Delivered<ToldBy[Route]>> {
+  async function deliver(region: string, request: SpooledRequest): Promise<Delivered> {
     const { route, body, headers, address, receivedAtMs, idempotencyKey } = request;
     const answer = await peers.askWhole(region, {
       method: 'POST',
@@ -77,8 +73,8 @@ export function createHandOnEvents(deps: HandOnDeps) {
     const json = parseJson(answer.body);
     const value = json.ok ? json.value : undefined;
     if (answer.status === 200) {
-      const told = toldBy[route].safeParse(value);
-      if (told.success) return { ...answer, code: null, told: told.data as ToldBy[Route] };
+      const told = readTold(route, value);
+      if (told) return { ...answer, code: null, told };
     } else if (answer.status < 500) {
       const code = errorCodeOf(answer.status, value);
       if (code) return { ...answer, code };
@@ -86,11 +82,11 @@ export function createHandOnEvents(deps: HandOnDeps) {
     throw new PeerError(`Region ${region} answered ${answer.status} to /${route}`);
   }
 
-  function toRequest<Route extends SpooledRequest['route']>(
-    route: Route,
+  function toRequest(
+    route: SpooledRequest['route'],
     body: string,
     { request, requestId, sender, identity }: Handed,
-  ): SpooledRequest & { route: Route } {
+  ): SpooledRequest {
     const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId };
     if (identity) headers[identityHeader] = writeIdentity(identity);
     // What a content network says counts only where one of our proxies has let it through.
@@ -103,11 +99,11 @@ export function createHandOnEvents(deps: HandOnDeps) {
   }
 
   /** Delivers it, or keeps it, with these headers as well: null. @throws PeerError when neither can be done */
-  async function deliverOrKeep<Route extends SpooledRequest['route']>(
+  async function deliverOrKeep(
     region: string,
-    request: SpooledRequest & { route: Route },
+    request: SpooledRequest,
     keptHeaders: Record<string, string> = {},
-  ): Promise<Delivered<ToldBy[Route]> | null> {
+  ): Promise<Delivered | null> {
     try {
       return await deliver(region, request);
     } catch (error) {
@@ -135,7 +131,7 @@ export function createHandOnEvents(deps: HandOnDeps) {
     deliver,
 
     /**
-     * One event: the whole request, and the whole answer, which is ours when the event waits. `isTaken`: the region has it now; it does not wait,
+     * One event: the whole request, and the whole answer, which is ours when the event waits. `isStored`: there, now; it does not wait,
      * and is not left out on purpose. @throws PeerError
      */
     async send(
@@ -143,22 +139,33 @@ export function createHandOnEvents(deps: HandOnDeps) {
       body: Buffer,
       placement: Placement,
       handed: Handed,
-    ): Promise<ForeignAnswer & { isTaken: boolean }> {
+    ): Promise<ForeignAnswer & { isStored: boolean }> {
       const request = toRequest('send', body.toString(), handed);
       const seed = toTokenSeed(placement.event, handed.sender.nowMs);
       const visitId = visitOf(placement);
       // What is kept is placed in the visit that is answered now.
       const token = placement.link ? {} : { 'x-umami-cache': tokens.sign(seed, visitId) };
       const answer = await deliverOrKeep(region, request, token);
-      if (answer) return { ...answer, isTaken: answer.code === null && 'sessionId' in answer.told };
+      if (answer)
+        return { ...answer, isStored: answer.code === null && answer.told.route === 'send' && answer.told.isStored };
       const text = toSendAnswer(tokens, seed, visitId);
-      return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isTaken: false };
+      return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isStored: false };
     },
 
     /** A part of a batch, see batch-parts.ts; null when it waits. @throws PeerError */
-    batch: (region: string, part: string, handed: Handed): Promise<Delivered<BatchAnswer> | null> =>
+    batch: (region: string, part: string, handed: Handed): Promise<Delivered | null> =>
       deliverOrKeep(region, toRequest('batch', part, handed)),
   };
+}
+
+/** Null for what no collector answers. */
+function readTold(route: SpooledRequest['route'], value: unknown): Told | null {
+  if (route === 'batch') {
+    const answer = BatchAnswer.safeParse(value);
+    return answer.success ? { route, answer: answer.data } : null;
+  }
+  const isStored = SendAnswer.safeParse(value).success;
+  return isStored || IgnoredAnswer.safeParse(value).success ? { route, isStored } : null;
 }
 
 /** Of an error that a collector has answered, in either form; undefined for what a proxy says in its stead. */
@@ -167,7 +174,3 @@ function errorCodeOf(status: number, value: unknown): ErrorCode | undefined {
   const code = told?.error?.code ?? told?.code;
   return isErrorCode(code) && errorStatus[code] === status ? code : undefined;
 }
-
-/** Whether it is one of ours: another region may be of another version. */
-export const isErrorCode = (code: unknown): code is ErrorCode =>
-  typeof code === 'string' && Object.hasOwn(errorStatus, code);

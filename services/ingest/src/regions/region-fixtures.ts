@@ -13,7 +13,10 @@ export async function startTestRegions(
   now: Partial<Record<RegionName, () => number>> = {},
 ) {
   const regionOf = new Map<string, RegionName>();
-  const findWebsiteRoute = async (id: string) => {
+  /** Whose registry cannot be asked. */
+  const withoutRegistry = new Set<RegionName>();
+  const routeFor = (asking: RegionName) => async (id: string) => {
+    if (withoutRegistry.has(asking)) throw new Error('The registry is away');
     const region = regionOf.get(id);
     return region ? { region, resetAt: null, deleted: false } : null;
   };
@@ -25,7 +28,7 @@ export async function startTestRegions(
     const ofRegion = now[region];
     const ingest = await startTestIngest(
       { ...own, ...settings[region] },
-      { findWebsiteRoute, ...(ofRegion && { now: ofRegion }) },
+      { findWebsiteRoute: routeFor(region), ...(ofRegion && { now: ofRegion }) },
     );
     wayTo[region].setTargets([{ host: '127.0.0.1', port: ingest.port }]);
     return ingest;
@@ -35,6 +38,7 @@ export async function startTestRegions(
   return {
     ...regions,
     wayTo,
+    withoutRegistry,
     newWebsite(region: RegionName): string {
       const id = randomUUID();
       regionOf.set(id, region);

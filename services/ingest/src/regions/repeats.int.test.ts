@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createPeers } from '@meridian/peers/peers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { chrome, post } from '../ingest-fixtures.ts';
+import { post } from '../ingest-fixtures.ts';
 import { startTestRegions } from './region-fixtures.ts';
 
 type Regions = Awaited<ReturnType<typeof startTestRegions>>;
@@ -111,6 +110,42 @@ test('another body under the key is 422 in either region', async () => {
   expect([await plain.urlsStored('us', us), await plain.urlsStored('eu', eu)]).toEqual([['/1'], ['/2']]);
 });
 
+test('a batch under a key that this region knows with another body is handed on to nobody, so that it can be sent under another key', async () => {
+  const [us, eu] = [plain.newWebsite('us'), plain.newWebsite('eu')];
+  const more = [event(us, '/1'), event(eu, '/2')];
+  expect((await plain.us.batch([event(us, '/1')], headers)).status).toBe(200);
+  expect((await plain.us.batch(more, headers)).status).toBe(422);
+  expect(await plain.urlsStored('eu', eu)).toEqual([]);
+  expect((await plain.us.batch(more, { 'idempotency-key': randomUUID() })).status).toBe(200);
+  expect(await plain.urlsStored('eu', eu)).toEqual(['/2']);
+});
+
+test('while a batch is being handed on, its key is taken for no other body', async () => {
+  const [us, eu] = [plain.newWebsite('us'), plain.newWebsite('eu')];
+  const body = [event(us, '/1'), event(eu, '/2')];
+  plain.wayTo.eu.hang();
+  const handedOn = plain.us.batch(body, headers);
+  await expect.poll(() => plain.us.reader.keys(`idempotency:*${headers['idempotency-key']}`)).toHaveLength(1);
+  expect((await plain.us.batch([event(us, '/other')], headers)).status).toBe(422);
+  plain.wayTo.eu.goUp();
+  expect((await handedOn).status).toBe(200);
+  expect((await plain.us.batch(body, headers)).text).toBe((await handedOn).text);
+  expect([await plain.urlsStored('us', us), await plain.urlsStored('eu', eu)]).toEqual([['/1'], ['/2']]);
+});
+
+test('a batch that was answered is answered again by the same region while the other one is away, and is not kept again', async () => {
+  for (const regions of [plain, spooling]) {
+    const [us, eu] = [regions.newWebsite('us'), regions.newWebsite('eu')];
+    const [body] = mixedBatches(us, eu);
+    const first = await regions.us.batch(body, headers);
+    regions.wayTo.eu.goDown();
+    const again = await regions.us.batch(body, headers);
+    expect([again.status, again.text]).toEqual([200, first.text]);
+    expect(await regions.waitingIn('us')).toBe(0);
+    regions.wayTo.eu.goUp();
+  }
+});
+
 test('what waits for a region is stored once, also when that region gets it directly before it is delivered, or after', async () => {
   for (const first of ['us', 'eu'] as const) {
     const [us, eu] = [spooling.newWebsite('us'), spooling.newWebsite('eu')];
@@ -138,7 +173,7 @@ test('an event that was left out at first is not stored by a repetition, nor sai
   const second = await spooling.eu.batch(body, headers);
   expect([second.status, JSON.parse(second.text)]).toMatchObject([
     200,
-    { processed: 2, errors: 1, details: [{ index: 1, response: { error: { status: 503 } } }] },
+    { processed: 2, errors: 1, details: [{ index: 1, response: { error: { code: 'idempotency-key-reused' } } }] },
   ]);
   expect(await spooling.urlsStored('eu', eu)).toEqual(['/3']);
 });
@@ -163,23 +198,22 @@ test('events count as handed on when the other region has them, and not while th
   expect(await spooling.urlsStored('us', us)).toEqual(['/1', '/2', '/3']);
 });
 
-test('what a region of an earlier version hands on, elements without their places and their request unnamed, is stored once as well', async () => {
-  const eu = plain.newWebsite('eu');
-  const PEERS = new Map([['eu', `http://127.0.0.1:${plain.eu.port}`]]);
-  const peers = createPeers('us', { PEERS, PEER_SECRET: 'a secret between regions, long enough too' });
-  for (let i = 0; i < 2; i++) {
-    const { status, body } = await peers.askWhole('eu', {
-      method: 'POST',
-      path: '/api/batch',
-      headers: { ...headers, 'user-agent': chrome },
-      body: JSON.stringify([event(eu, '/1'), event(eu, '/2')]),
-      claim: { address: '203.0.113.9', ageMs: 0 },
-      answerMaxMs: 10_000,
-    });
-    expect([status, JSON.parse(String(body))]).toMatchObject([200, { size: 2, processed: 2 }]);
-  }
-  await peers.close();
-  expect(await plain.urlsStored('eu', eu)).toEqual(['/1', '/2']);
+test('what another region leaves out or refuses of a batch counts there, and not where it is handed on', async () => {
+  const us = spooling.newWebsite('us');
+  const known = event(us, '/1');
+  expect((await spooling.eu.batch([known])).status).toBe(200);
+  const unknownThere = event(spooling.newWebsite('us'), '/2');
+  const countsOf = () =>
+    [spooling.eu.counts, spooling.us.counts].map((counts) => [
+      counts.ignored.crawler,
+      counts.rejected['service-unavailable'],
+    ]);
+  const before = countsOf();
+  spooling.withoutRegistry.add('us');
+  const { text } = await spooling.eu.batch([known, event(us, '/crawler', crawler), unknownThere]);
+  spooling.withoutRegistry.delete('us');
+  expect(JSON.parse(text)).toMatchObject({ processed: 1, ignored: 1, errors: 1 });
+  expect(countsOf()).toEqual([before[0], before[1]?.map((count) => count + 1)]);
 });
 
 test('a client cannot name its request as another one', async () => {

@@ -1,8 +1,7 @@
-import type { BatchAnswer } from '@meridian/contract/collect';
 import { PeerError } from '@meridian/peers/peers';
 import { type CollectOutcome, type Taken, unavailable } from '../collect.ts';
 import { settlePart, toPart } from './batch-parts.ts';
-import type { Delivered, ForeignAnswer, Handed, HandOnEvents } from './hand-on-events.ts';
+import type { ForeignAnswer, Handed, HandOnEvents } from './hand-on-events.ts';
 
 const waiting: Taken = { kind: 'taken', cache: null, isKept: true };
 
@@ -34,13 +33,10 @@ export async function settleForeign(
   );
   for (const { own, answer } of parts) {
     if (answer === null) for (const index of own) outcomes[index] = waiting;
-    else if (isTaken(answer)) settlePart(outcomes, own, answer.told);
+    else if (answer !== 'unavailable' && answer.code === null && answer.told.route === 'batch')
+      settlePart(outcomes, own, answer.told.answer);
     else if (handed.identity) return answer;
     else for (const index of own) outcomes[index] = unavailable;
   }
   return null;
-}
-
-function isTaken(answer: Delivered<BatchAnswer> | 'unavailable'): answer is Delivered<BatchAnswer> & { code: null } {
-  return answer !== 'unavailable' && answer.code === null;
 }

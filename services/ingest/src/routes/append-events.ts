@@ -10,8 +10,28 @@ export type AppendDeps = { eventLog: EventLog; counts: CollectCounts; reportOuta
 /** Puts a request's events into the event log; null when they are not there and the client has been told. */
 export async function appendEvents(deps: AppendDeps, exchange: Exchange, append: Append): Promise<Appended | null> {
   const result = await tryAppend(deps, append);
-  if (result?.ok) return result;
-  if (result) answerError(exchange, result.reason, 'Idempotency-Key: was used with another body');
+  return result?.ok ? result : refuse(exchange, result?.reason);
+}
+
+/**
+ * Keeps the key of a request of which something is handed on before it is appended; null when it must not go on and the client has been told.
+ */
+export async function reserveKey(
+  deps: AppendDeps,
+  exchange: Exchange,
+  record: Parameters<EventLog['reserve']>[0],
+): Promise<Appended | null> {
+  try {
+    const result = await deps.eventLog.reserve(record);
+    return result.ok ? result : refuse(exchange, result.reason);
+  } catch (error) {
+    deps.reportOutage(error);
+    return refuse(exchange);
+  }
+}
+
+function refuse(exchange: Exchange, reason?: 'idempotency-key-reused'): null {
+  if (reason) answerError(exchange, reason, 'Idempotency-Key: was used with another body');
   else answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
   return null;
 }

@@ -6,10 +6,10 @@ import { toBatchElements } from '../batch-elements.ts';
 import { type CollectOutcome, unavailable } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
-import { identityOf, toIdempotency } from '../idempotency.ts';
+import { identityOf, toIdempotency, toRecord } from '../idempotency.ts';
 import { elsewhere, settleRepeated } from '../regions/batch-parts.ts';
 import { settleForeign } from '../regions/settle-foreign.ts';
-import { type Appended, appendEvents, tryAppend } from './append-events.ts';
+import { type Appended, appendEvents, reserveKey, tryAppend } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 import type { RouteDeps } from './send.ts';
 
@@ -34,7 +34,14 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     const { idempotencyKey: key, body } = json;
     const identity = identityOf({ key, headers: request.headers, isPeer, firstElement, body });
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
+    const answer = (answered: BatchDraft, appended?: Appended) =>
+      answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, appended && lastVisitOf(appended))));
     if (isForeign) {
+      // Before anything is handed on: what is answered here afterwards must not be stored there first.
+      const earlier = identity && (await reserveKey(deps, exchange, toRecord('batch', identity)));
+      if (earlier === null) return;
+      const first = earlier && firstDraft(earlier);
+      if (first && !first.part) return answer(first, earlier);
       const handed = { request, requestId, sender, identity };
       const refusal = await settleForeign(outcomes, elements, { handOn, handed });
       if (refusal === 'unavailable')
@@ -48,8 +55,6 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     }
 
     const draft = toBatchDraft(outcomes, nowMs);
-    const answer = (answered: BatchDraft, appended?: Appended) =>
-      answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, appended && lastVisitOf(appended))));
     if (!identity && placements.length === 0) return answer(draft);
     if (!identity && isForeign) {
       const appended = await tryAppend(deps, { placements });
@@ -61,12 +66,17 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     const idempotency = identity && toIdempotency('batch', identity, draft);
     const appended = await appendEvents(deps, exchange, { placements, ...(idempotency && { idempotency }) });
     if (!appended) return;
-    if (appended.replayOf === undefined) return answer(draft, appended);
-    const first = BatchDraft.parse(JSON.parse(appended.replayOf));
+    const first = firstDraft(appended);
+    if (!first) return answer(draft, appended);
     if (!first.part) return answer(first, appended);
     settleRepeated(outcomes, first.part, toBatchAnswer(tokens, first, lastVisitOf(appended)));
     answer(toBatchDraft(outcomes, nowMs));
   };
+}
+
+/** The draft of the first request with this key; null where this is the first. */
+function firstDraft({ replayOf }: Appended): BatchDraft | null {
+  return replayOf === undefined ? null : BatchDraft.parse(JSON.parse(replayOf));
 }
 
 function lastVisitOf({ visitIds }: Appended): string | undefined {

@@ -61,7 +61,7 @@ async function sendForeign(
   try {
     const answer = await handOn.send(region, body, placement, { request, requestId, ...who });
     // What is kept counts when it is delivered, what that region leaves out on purpose counts there.
-    if (answer.isTaken) counts.handedOn++;
+    if (answer.isStored) counts.handedOn++;
     answerForeign(exchange, answer);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
