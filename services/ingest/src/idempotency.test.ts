@@ -15,8 +15,8 @@ test.each([
 });
 
 const body = Buffer.from('x');
-const of = (request: Partial<Parameters<typeof identityOf>[0]>) =>
-  identityOf({ key: 'k', headers: {}, isPeer: false, firstElement: null, body, ...request });
+const of = (given: Partial<Parameters<typeof identityOf>[0]>) =>
+  identityOf({ key: 'k', request: { headers: {} }, isPeer: false, firstElement: null, body, ...given });
 
 test('keys are kept apart by route and website, bodies by their hash', () => {
   const event = (website: unknown) => ({ payload: { website } });
@@ -31,15 +31,18 @@ test('keys are kept apart by route and website, bodies by their hash', () => {
   expect(of({ key: undefined })).toBeUndefined();
 });
 
-test('the identity of a whole request is told to another region, and believed from one alone', () => {
+test('the identity of a whole request is told to another region, and believed from its collector alone', () => {
   for (const website of ['w1', '', 'ü,\n😀', '\ud800']) {
     const whole = of({ firstElement: { payload: { website } }, body: Buffer.from('whole') });
     if (!whole) throw new Error('no identity');
     const headers = { [identityHeader]: writeIdentity(whole) };
     expect(headers[identityHeader]).toMatch(/^[!-~]+$/);
-    expect(of({ headers, isPeer: true })).toEqual(whole);
-    expect(of({ headers })).toEqual(of({}));
+    expect(of({ request: { url: '/api/send', headers }, isPeer: true })).toEqual(whole);
+    expect(of({ request: { url: '/api/send', headers } })).toEqual(of({}));
+    expect(of({ request: { url: '/v1/eu/send', headers }, isPeer: true })).toEqual(of({}));
   }
   for (const nonsense of ['', ',', 'x'])
-    expect(of({ headers: { [identityHeader]: nonsense }, isPeer: true })).toEqual(of({}));
+    expect(of({ request: { url: '/api/send', headers: { [identityHeader]: nonsense } }, isPeer: true })).toEqual(
+      of({}),
+    );
 });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Append } from '@meridian/queue/placement';
 import type { CollectRoute } from './http/collect-paths.ts';
 
@@ -20,17 +20,21 @@ export type Identity = { key: string; website: string; bodyHash: string };
 /** The header in which a region that hands on a request, or a part of it, tells the identity of the whole; the key has its own. */
 export const identityHeader = 'x-meridian-identity';
 
-/** Undefined for a request without key. `isPeer`: another region has handed it on; nobody else's header is believed. */
-export function identityOf(request: {
+/**
+ * Undefined for a request without key. `isPeer`: another region has handed it on. Only its collector's header is believed, which hands on to
+ * `/api/…`: under `/v1/<region>/…` it may be a client's, passed on by an API of an earlier version.
+ */
+export function identityOf(given: {
   key: string | undefined;
-  headers: IncomingHttpHeaders;
+  request: Pick<IncomingMessage, 'url' | 'headers'>;
   isPeer: boolean;
   firstElement: unknown;
   body: Buffer;
 }): Identity | undefined {
-  const { key, headers, isPeer, firstElement, body } = request;
+  const { key, request, isPeer, firstElement, body } = given;
   if (key === undefined) return undefined;
-  const told = isPeer ? readIdentity(headers[identityHeader]) : null;
+  const isCollectors = isPeer && request.url?.startsWith('/api/');
+  const told = isCollectors ? readIdentity(request.headers[identityHeader]) : null;
   return { key, ...(told ?? { website: websiteOf(firstElement), bodyHash: hash('sha256', body, 'base64') }) };
 }
 

@@ -28,6 +28,20 @@ test('metrics tell how much waits for another region, how long it has, and how m
   await expect.poll(spoolMetrics).toEqual(none);
 });
 
+test('the metrics of the spool that are read together ask Redis once', async () => {
+  let askedCount = 0;
+  const spooled = async () => {
+    askedCount++;
+    return [{ requests: 1, bytes: 2, sinceMs: 3_000 }];
+  };
+  const metrics = collectMetrics({ ...regions.us.counts, spooled }, () => 8_000);
+  for (let round = 1; round <= 2; round++) {
+    const read = await Promise.all(metrics.map(async ({ name, read }) => [name, await read()]));
+    expect(Object.fromEntries(read)).toMatchObject({ meridian_forward_spool_age_seconds: [{ value: 5 }] });
+    expect(askedCount).toBe(round);
+  }
+});
+
 test('without a spool there is no limit, which would be none', async () => {
   const metric = collectMetrics(regions.eu.counts).find(({ name }) => name.endsWith('_limit_bytes'));
   expect(await metric?.read()).toEqual([]);

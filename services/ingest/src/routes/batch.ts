@@ -32,7 +32,7 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     );
     const firstElement = isPeer ? elements.find((element) => element !== null) : elements[0];
     const { idempotencyKey: key, body } = json;
-    const identity = identityOf({ key, headers: request.headers, isPeer, firstElement, body });
+    const identity = identityOf({ key, request, isPeer, firstElement, body });
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
     const answer = (answered: BatchDraft, appended?: Appended) =>
       answerJson(exchange, JSON.stringify(toBatchAnswer(tokens, answered, appended && lastVisitOf(appended))));

@@ -32,7 +32,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const decision = collect(json.value, sender, json.hasEscapes);
     const outcome = decision instanceof Promise ? await decision : decision;
     const { idempotencyKey: key, body, value: firstElement } = json;
-    const identity = identityOf({ key, headers: exchange.request.headers, isPeer: sender.isPeer, firstElement, body });
+    const identity = identityOf({ key, request: exchange.request, isPeer: sender.isPeer, firstElement, body });
     if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome, { body, sender, identity });
     countDecision(counts, outcome);
     if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
