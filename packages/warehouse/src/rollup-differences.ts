@@ -5,11 +5,11 @@ import { untilInsertsEnd } from './until-inserts-end.ts';
 
 /** Rows read at once. */
 const differencesMax = 20_000;
-const looksMax = 10;
+const looksMax = 20;
 /** How long one comparison waits for a moment in which nobody inserts, all its looks together; with ten workers one comes within seconds. */
 const quietWaitMaxMs = 5_000;
-/** So many looks in a row that find nothing, each when all inserts of the one before have ended, are as good as a quiet moment. */
-const emptyLooksMax = 5;
+/** So many looks in a row that find no count too large, each when all inserts of the one before have ended, are as good as a quiet moment. */
+const looksWithoutExcessMin = 5;
 
 /**
  * A row that is wrong: its key, and its values as the events make them and as the rollup has them. Values of a visit are a checksum of all
@@ -41,9 +41,10 @@ export const comparisons: Record<RollupTable, Comparison> = {
  *
  * What a query finds is sure at a quiet moment. Where there is none it is sure when the row is the same in two looks, and every insert that
  * ran at the first has ended before the second: an insert stores the events first, so one that is half done would have changed the row.
+ * So a row that does not differ in one of the looks lacks nothing: what is half written can only make it seem to lack something.
  *
- * `isRemade`: some of the part's rows were made anew or put right before. A count may be too large then by what is half written at the moment of
- * the look, which hides it: that none differs counts only at a quiet moment, or when it is seen again and again.
+ * `isRemade`: some of the part's rows were made anew or put right before. A count may be too large then by what is half written at the moment
+ * of the look, which hides it: that none is too large counts only at a quiet moment, or when it is seen again and again.
  */
 export async function findDifferences(
   client: ClickHouseClient,
@@ -51,22 +52,28 @@ export async function findDifferences(
   part: RollupPart,
   isRemade = false,
 ): Promise<{ sure: Difference[]; undecided: number }> {
+  const { isCount } = comparisons[part.table];
   let before: Difference[] = [];
-  let emptyLooks = 0;
+  let alwaysDiffering: ReadonlySet<string> | undefined;
+  let looksWithoutExcess = 0;
   let patienceMs = quietWaitMaxMs;
   for (let looks = 1; looks <= looksMax; looks++) {
     const { differences, isQuiet, waitedMs } = await look(access, part, looks === 1 ? 0 : patienceMs);
     patienceMs -= waitedMs;
     const sure = isQuiet ? differences : agreeing(part.table, before, differences);
-    emptyLooks = differences.length === 0 ? emptyLooks + 1 : 0;
-    const mayHide = isRemade && !isQuiet && comparisons[part.table].isCount && emptyLooks < emptyLooksMax;
-    if (sure.length > 0 || (differences.length === 0 && !mayHide)) return { sure, undecided: 0 };
+    if (sure.length > 0 || isQuiet) return { sure, undecided: 0 };
+    const earlier: ReadonlySet<string> | undefined = alwaysDiffering;
+    alwaysDiffering = new Set(differences.map(nameOf).filter((name) => earlier?.has(name) ?? true));
+    looksWithoutExcess = isCount && differences.some(isTooLarge) ? 0 : looksWithoutExcess + 1;
+    const looksNeeded = isRemade && isCount ? looksWithoutExcessMin : 1;
+    if (alwaysDiffering.size === 0 && looksWithoutExcess >= looksNeeded) return { sure: [], undecided: 0 };
     before = differences;
     await untilInsertsEnd(client);
   }
-  return { sure: [], undecided: Math.max(before.length, 1) };
+  return { sure: [], undecided: Math.max(alwaysDiffering?.size ?? 0, 1) };
 }
 
+/** The rollup is read before the events: what is stored between the two it seems to lack. */
 async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
   const { key, values } = comparisons[part.table];
   const columns = values.map((_, i) => `v${i}`);
@@ -75,7 +82,7 @@ async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
   const sums = (isFresh: 0 | 1) => columns.map((column) => `sumIf(${column}, is_fresh = ${isFresh})`).join(', ');
   const { rows, isQuiet, waitedMs } = await access.read<Record<string, string> & { fresh: string[]; stored: string[] }>(
     `SELECT ${key.join(', ')}, [${sums(1)}] AS fresh, [${sums(0)}] AS stored
-    FROM (${side(`(${await access.freshRows(part)})`, 1)} UNION ALL ${side(part.table, 0)} FINAL WHERE ${part.rows})
+    FROM (${side(part.table, 0)} FINAL WHERE ${part.rows} UNION ALL ${side(`(${await access.freshRows(part)})`, 1)})
     GROUP BY ${key.join(', ')}
     HAVING fresh != stored ${part.onlyMissing ? 'AND stored[1] = 0' : ''}
     ORDER BY ${key.join(', ')}
@@ -115,6 +122,8 @@ function boundOf(earlier: Difference, later: Difference): Difference | null {
   });
   return { ...later, fresh: off, stored: off.map(() => 0n) };
 }
+
+const isTooLarge = ({ fresh, stored }: Difference): boolean => stored.some((count, i) => count > (fresh[i] ?? 0n));
 
 export const nameOf = ({ key }: Difference): string => JSON.stringify(Object.values(key));
 
