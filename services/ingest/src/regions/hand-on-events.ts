@@ -18,6 +18,8 @@ import { type Identity, identityHeader, writeIdentity } from '../idempotency.ts'
 const answerMaxMs = 10_000;
 /** A visit ends when nothing comes for so long. */
 const visitGapMs = 30 * 60_000;
+/** Ended for every event. */
+const noVisit = '00000000-0000-0000-0000-000000000000';
 /** What of a request's head the other region needs. */
 const passedHeaders = ['user-agent', 'x-umami-cache', 'accept'];
 
@@ -98,20 +100,15 @@ export function createHandOnEvents(deps: HandOnDeps) {
     return { route, body, headers, address: sender.address, receivedAtMs: sender.nowMs, idempotencyKey };
   }
 
-  /** Delivers it, or keeps it, with these headers as well: null. @throws PeerError when neither can be done */
-  async function deliverOrKeep(
-    region: string,
-    request: SpooledRequest,
-    keptHeaders: Record<string, string> = {},
-  ): Promise<Delivered | null> {
+  /** Delivers it, or keeps it: null. @throws PeerError when neither can be done */
+  async function deliverOrKeep(region: string, request: SpooledRequest): Promise<Delivered | null> {
     try {
       return await deliver(region, request);
     } catch (error) {
       if (!(error instanceof PeerError)) throw error;
       reportOutage(error);
       if (!spool) throw error;
-      const kept = { ...request, headers: { ...request.headers, ...keptHeaders } };
-      const isKept = await spool.requests.keep(region, kept, spool.maxBytes).catch((cause: unknown) => {
+      const isKept = await spool.requests.keep(region, request, spool.maxBytes).catch((cause: unknown) => {
         throw new PeerError('The spool takes nothing', { cause });
       });
       if (!isKept) throw error;
@@ -119,12 +116,17 @@ export function createHandOnEvents(deps: HandOnDeps) {
     }
   }
 
-  /** A visit goes on while its token is young. */
-  function visitOf({ event, hint }: Placement): string {
-    if (hint && event.createdAtMs - hint.lastAtMs <= visitGapMs) return hint.visitId;
+  /**
+   * The answer to an event that waits. Its visit goes on while its token is young. Else it is only supposed: the region will choose it, so the
+   * token names none, and the next event is placed as one without token would be.
+   */
+  function toWaitingAnswer({ event, hint }: Placement, nowMs: number): string {
+    const seed = toTokenSeed(event, nowMs);
+    if (hint && event.createdAtMs - hint.lastAtMs <= visitGapMs) return toSendAnswer(tokens, seed, hint.visitId);
     const bytes = new Uint8Array(16);
     ids.writeAt(event.createdAtMs, bytes, 0);
-    return readUuid(bytes, 0);
+    const cache = tokens.sign({ ...seed, lastAtMs: 0 }, noVisit);
+    return JSON.stringify({ cache, sessionId: seed.sessionId, visitId: readUuid(bytes, 0) });
   }
 
   return {
@@ -140,15 +142,10 @@ export function createHandOnEvents(deps: HandOnDeps) {
       placement: Placement,
       handed: Handed,
     ): Promise<ForeignAnswer & { isStored: boolean }> {
-      const request = toRequest('send', body.toString(), handed);
-      const seed = toTokenSeed(placement.event, handed.sender.nowMs);
-      const visitId = visitOf(placement);
-      // What is kept is placed in the visit that is answered now.
-      const token = placement.link ? {} : { 'x-umami-cache': tokens.sign(seed, visitId) };
-      const answer = await deliverOrKeep(region, request, token);
+      const answer = await deliverOrKeep(region, toRequest('send', body.toString(), handed));
       if (answer)
         return { ...answer, isStored: answer.code === null && answer.told.route === 'send' && answer.told.isStored };
-      const text = toSendAnswer(tokens, seed, visitId);
+      const text = toWaitingAnswer(placement, handed.sender.nowMs);
       return { status: 200, code: null, contentType: 'application/json', body: Buffer.from(text), isStored: false };
     },
 
