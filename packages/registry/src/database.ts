@@ -19,5 +19,16 @@ export function openDatabase(databaseUrl: string, options: { poolMax: number; ti
   pool.on('error', () => {});
   // Nor may the loss of one that a transaction has: its next statement fails, and tells.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return { db: drizzle(pool), close: () => pool.end() };
+  const db = Object.assign(drizzle(pool), {
+    // Trap: Drizzle's own never gives a connection back whose `begin` fails (drizzle-orm 0.45): after some lost ones none was left.
+    transaction: (async (ask, config) => {
+      const client = await pool.connect();
+      try {
+        return await drizzle(client).transaction(ask, config);
+      } finally {
+        client.release();
+      }
+    }) satisfies Database['transaction'],
+  });
+  return { db, close: () => pool.end() };
 }
