@@ -53,10 +53,11 @@ test('Postgres ends all connections again and again while websites are written: 
   let isWriting = true;
   let ended = 0;
   const end = async (): Promise<void> => {
-    for (let [waitMs, doneBefore] = [pauseMs, 0]; isWriting; doneBefore = done) {
+    for (let waitMs = pauseMs; isWriting; ) {
       ended += (await system.postgres(endOtherConnections)).length;
-      waitMs = done > doneBefore ? pauseMs : Math.min(2 * waitMs, 1_000);
+      const doneBefore = done;
       await delay(waitMs);
+      waitMs = done > doneBefore ? pauseMs : Math.min(2 * waitMs, 1_000);
     }
   };
   const ending = end();

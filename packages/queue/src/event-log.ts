@@ -118,16 +118,24 @@ export function createEventLog({
     return call;
   }
 
+  /** Why nothing is taken at the moment. */
+  function refusal(): Error | null {
+    if (redis.status !== 'ready') return new Error(`The event log is not reachable: ${redis.status}`);
+    const reason = overflow();
+    return reason ? new Error(`The event log is above its high-water mark: ${reason}`) : null;
+  }
+
   return {
     async reserve({ key, bodyHash }) {
+      const refused = refusal();
+      if (refused) throw refused;
       const known = await runReserve([idempotencyKey(partitionOf(key, partitions), key)], [bodyHash]);
       const result = known ? resultOfKnown(known as UnitAnswer) : null;
       return result ?? { ok: true, visitIds: new Uint8Array() };
     },
     append(append) {
-      if (redis.status !== 'ready') return Promise.reject(new Error(`The event log is not reachable: ${redis.status}`));
-      const reason = overflow();
-      if (reason) return Promise.reject(new Error(`The event log is above its high-water mark: ${reason}`));
+      const refused = refusal();
+      if (refused) return Promise.reject(refused);
       return new Promise((resolve, reject) => {
         openCall().add(append, { resolve, reject });
         if (isSending) return;

@@ -23,10 +23,14 @@ export function openDatabase(databaseUrl: string, options: { poolMax: number; ti
     // Trap: Drizzle's own never gives a connection back whose `begin` fails (drizzle-orm 0.45): after some lost ones none was left.
     transaction: (async (ask, config) => {
       const client = await pool.connect();
+      // One that failed may be in a transaction still, such as one whose `begin` was not answered in time: it is not used again.
+      let isDone = false;
       try {
-        return await drizzle(client).transaction(ask, config);
+        const result = await drizzle(client).transaction(ask, config);
+        isDone = true;
+        return result;
       } finally {
-        client.release();
+        client.release(!isDone);
       }
     }) satisfies Database['transaction'],
   });

@@ -94,7 +94,7 @@ async function repairPart(
     const { sure, undecided } = await findDifferences(client, access, part, isRemade || repaired.size > 0);
     const [first] = sure;
     if (!first) return [repaired, undecided];
-    last = `${nameOf(first)} is ${first.stored}, should be ${first.fresh}`;
+    last = nameOf(first);
     const isDoneTwice = sure.some((difference) => isUndoing(part, repaired.get(nameOf(difference)), difference));
     await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
     for (const difference of sure) repaired.set(nameOf(difference), difference);
@@ -102,7 +102,7 @@ async function repairPart(
     await delay(randomInt(pauseMs)); // who waits longer finds it done
     pauseMs = Math.min(pauseMs * 2, againPauseMaxMs);
   }
-  throw new WarehouseError('unavailable', `${part.table} still differs from its events: ${last}`);
+  throw new WarehouseError('unavailable', `${part.table} still differs from its events, such as in the row ${last}`);
 }
 
 /** Whether a row is wrong again and its repair does not tell why: of a count that grows all the time a repair adds what it lacks at least. */

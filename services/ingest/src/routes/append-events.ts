@@ -36,7 +36,7 @@ function refuse(exchange: Exchange, reason?: 'idempotency-key-reused'): null {
   return null;
 }
 
-/** The same, for who has more to tell the client; null when the log takes nothing. */
+/** What `appendEvents` does, for who has more to tell the client; null when the log takes nothing. */
 export async function tryAppend(deps: AppendDeps, append: Append): Promise<AppendResult | null> {
   const { counts } = deps;
   const startedAt = performance.now();
