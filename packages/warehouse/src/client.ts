@@ -4,6 +4,12 @@ import type { ClickHouseAddress } from './clickhouse-url.ts';
 /** The longest that any call may take, above every limit that ClickHouse itself is given. */
 const REQUEST_TIMEOUT_MS = 120_000;
 
+/**
+ * Trap: the cache of which granules fit a condition (on by default) has left out rows that fit, ClickHouse 25.3 to 26.7: what is kept of one query
+ * may be said by another filter too, such as that of a repair.
+ */
+export const noConditionCache = { use_query_condition_cache: 0 } as const;
+
 /** How every connection to ClickHouse is set up. The client's own log is off: errors are thrown, and who catches them logs them. */
 export function clientOptions(address: ClickHouseAddress): ClickHouseClientConfigOptions {
   return {
@@ -12,6 +18,7 @@ export function clientOptions(address: ClickHouseAddress): ClickHouseClientConfi
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: 20,
     use_multipart_params_auto: true,
+    clickhouse_settings: noConditionCache,
     log: { level: ClickHouseLogLevel.OFF },
   };
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { noConditionCache } from './client.ts';
 import type { Query } from './query.ts';
 import type { Timing } from './question.ts';
 import type { QuestionChannel } from './question-channel.ts';
@@ -19,6 +20,7 @@ export type OnQuery = (seconds: number, outcome: 'ok' | WarehouseErrorKind) => v
 
 /** What one question may cost at most; beyond it the query fails, never answers in part. */
 export const readSettings = {
+  ...noConditionCache,
   readonly: '2',
   cancel_http_readonly_queries_on_client_close: 1,
   max_execution_time: 15,
