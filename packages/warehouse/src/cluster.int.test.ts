@@ -34,7 +34,7 @@ beforeAll(async () => {
   warehouse = createWarehouse(`${nodes.urlFor('meridian_migrator')}/${database}`);
   await warehouse.migrate(nodes.cluster);
   writer = createWarehouse(`${nodes.urlFor('meridian_writer')}/${database}`);
-  reader = createWarehouse(`${nodes.urlFor('meridian_reader')}/${database}`);
+  reader = createWarehouse(`${nodes.urlFor('meridian_reader')}/${database}`, { readFrom: 'rollups' });
 }, 300_000);
 afterAll(async () => {
   await Promise.all([warehouse, writer, reader].map((one) => one.close()));

@@ -22,7 +22,7 @@ let warehouse: ReturnType<typeof createWarehouse>;
 beforeEach(async () => {
   database = await createClickHouseDatabase();
   client = createClient(clientOptions(parseClickHouseUrl(database.url)));
-  warehouse = createWarehouse(database.url);
+  warehouse = createWarehouse(database.url, { readFrom: 'rollups' });
   await applyFirstSchema(database.url);
 });
 afterEach(async () => {
@@ -135,7 +135,7 @@ test('events flow in and questions are right all along while the tables are repl
   const later: (typeof warehouse)[] = [];
   const asking = (async () => {
     while (isAsking) {
-      const young = createWarehouse(database.url); // sees what is there now
+      const young = createWarehouse(database.url, { readFrom: 'rollups' }); // sees what is there now
       later.push(young);
       for (const one of [warehouse, young, ...later.slice(0, 2)]) {
         expect(await answersOf(one, still)).toEqual(truth);
@@ -177,7 +177,7 @@ test('while big parts are still being rewritten behind the migration, questions 
   await warehouse.migrate();
   const waiting = `SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'events' AND NOT is_done`;
   expect(Number(await scalar(waiting))).toBeGreaterThan(0);
-  const young = createWarehouse(database.url);
+  const young = createWarehouse(database.url, { readFrom: 'rollups' });
   for (const one of [warehouse, young]) expect(await answersOf(one, still)).toEqual(truth);
   await store([still.toRow({ t: '2026-07-01T10:00Z', urlPath: '/new' })]);
   await client.command({

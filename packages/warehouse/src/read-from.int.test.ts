@@ -9,11 +9,11 @@ import { getMetrics } from './queries/metrics.ts';
 import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import { createQuestionChannel } from './question-channel.ts';
+import { createChooseReadFrom, type ReadFrom } from './read-from.ts';
 import { type Chance, createChance, randomBuckets, randomData, randomQuestion } from './reference/random-data.ts';
 import { createRunQuery, type RunQuery, readSettings } from './run-query.ts';
-import { createTestSite, type TestEvent, toBlock } from './test-site.ts';
+import { createTestSite, type TestEvent, toBlock, uuidV7 } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
-import type { ReadFrom } from './visit-rows.ts';
 
 // Each way to an answer is forced in turn: what reads rollups, with the range's ends from events, must answer as what reads events alone.
 
@@ -99,6 +99,27 @@ test('a deep page of the log holds the same events as when the log is read from 
         (await listEvents(run, question, page, {}, 'events')).value,
       );
     }
+}, 120_000);
+
+test('events of a range with few of them are read themselves, and rollups where there are many or nobody can tell', async () => {
+  const [site, empty] = [createTestSite(warehouse), createTestSite(warehouse)];
+  await client.command({
+    query: `INSERT INTO events (website_id, created_at, event_id, session_id, visit_id, event_type)
+      SELECT '${site.websiteId}', toDateTime64('2026-06-01 00:00:00', 3, 'UTC') + number * 12, generateUUIDv7(), toUUID('${randomUUID()}'), toUUID('${uuidV7(Date.UTC(2026, 5, 1), 1)}'), 1
+      FROM numbers(210000)`,
+  });
+  const choose = createChooseReadFrom(client, run);
+  const ask = (startAt: string, endAt: string) =>
+    choose(site.ask({ range: { startAt: new Date(startAt), endAt: new Date(endAt) } }));
+  expect(await ask('2026-06-01T00:00Z', '2026-07-01T00:00Z')).toBe('rollups');
+  expect(await ask('2020-01-01T00:00Z', '2030-01-01T00:00Z')).toBe('rollups');
+  expect(await ask('2026-06-05T00:00Z', '2026-06-15T00:00Z')).toBe('events');
+  expect(await ask('2026-07-01T00:00Z', '2026-08-01T00:00Z')).toBe('events');
+  expect(await choose(empty.ask())).toBe('events');
+
+  const away = createQuestionChannel(parseClickHouseUrl('http://127.0.0.1:1/none'), readSettings);
+  expect(await createChooseReadFrom(client, createRunQuery(away))(site.ask())).toBe('rollups');
+  await away.close();
 }, 120_000);
 
 type Asked = ReturnType<typeof randomAsked>;

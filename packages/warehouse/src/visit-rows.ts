@@ -2,9 +2,6 @@ import { dateTime, instant } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { FilterName, Question } from './question.ts';
 
-/** Where answers are computed from: the events alone, or also the rollups where they give the same answer. */
-export type ReadFrom = 'events' | 'rollups';
-
 const hourMs = 3_600_000;
 /** An event lies at most so long before the hour in which its visit began, or its visit is in stray_visits. */
 const beforeHourMs = hourMs;

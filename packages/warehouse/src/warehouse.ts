@@ -1,11 +1,11 @@
-import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 import type { SessionPropertyRow } from './event-row.ts';
 import { findRecentSessions } from './find-recent-sessions.ts';
 import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
-import { isApplied, migrate, siteVisitsMigration } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
 import { type ActiveVisitorsContext, getActiveVisitors } from './queries/active-visitors.ts';
 import { type LogOptions, type LogPage, listEvents } from './queries/event-log.ts';
@@ -15,24 +15,21 @@ import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
+import { createChooseReadFrom, type ReadFrom } from './read-from.ts';
 import { planRetention, setRetention } from './retention.ts';
 import { drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
 import type { RollupScope } from './rollup-parts.ts';
 import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
-import type { ReadFrom } from './visit-rows.ts';
 import { WarehouseError } from './warehouse-error.ts';
-
-const sourcePauseMs = 5_000;
-const sourceMaxMs = 2_000;
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
 
 export type WarehouseOptions = {
   /** Hears of every question's queries. */
   onQuery?: OnQuery;
-  /** `events`: the rollups are left alone, for comparison. */
+  /** For tests: not by how many events there are; `rollups`: as soon as they are filled. */
   readFrom?: ReadFrom;
 };
 
@@ -42,7 +39,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
   const client = createClient(clientOptions(address));
   const channel = createQuestionChannel(address, readSettings);
   const run = createRunQuery(channel, options.onQuery);
-  const source = createSource(client, options.readFrom);
+  const choose = createChooseReadFrom(client, run, options.readFrom);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
@@ -58,16 +55,16 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
     untilInsertsEnd: () => untilInsertsEnd(client),
     findRecentSessions: (websiteId: string, since: Date) => findRecentSessions(client, websiteId, since),
-    getStats: async (question: Question) => getStats(run, question, await source(question.signal)),
+    getStats: async (question: Question) => getStats(run, question, await choose(question)),
     getPageviewSeries: async (question: Question, bucketStarts: readonly number[]) =>
-      getPageviewSeries(run, question, bucketStarts, await source(question.signal)),
+      getPageviewSeries(run, question, bucketStarts, await choose(question)),
     getActiveVisitors: (context: ActiveVisitorsContext, since: Date) => getActiveVisitors(run, context, since),
     listEvents: async (question: Question, page: LogPage, options: LogOptions = {}) =>
-      listEvents(run, question, page, options, await source(question.signal)),
+      listEvents(run, question, page, options, await choose(question)),
     getMetrics: async (question: Question, options: MetricOptions) =>
-      getMetrics(run, question, options, await source(question.signal)),
+      getMetrics(run, question, options, await choose(question)),
     getExpandedMetrics: async (question: Question, options: MetricOptions) =>
-      getExpandedMetrics(run, question, options, await source(question.signal)),
+      getExpandedMetrics(run, question, options, await choose(question)),
     purgeWebsite: (websiteId: string) => purgeWebsite(client, websiteId),
     purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
     /** What server it is and whether its schema is this version's. */
@@ -83,23 +80,5 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     async close(): Promise<void> {
       await Promise.all([client.close(), channel.close()]);
     },
-  };
-}
-
-/**
- * From what answers are computed: events until the rollups are filled, which is looked for again every few seconds. A server that does not
- * answer holds the question up for a moment only; it tells what is wrong by itself.
- */
-function createSource(client: ClickHouseClient, readFrom: ReadFrom | undefined) {
-  let known: ReadFrom | undefined = readFrom;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  return async (signal: AbortSignal | undefined): Promise<ReadFrom> => {
-    if (known) return known;
-    if (performance.now() - askedAtMs < sourcePauseMs) return 'events';
-    askedAtMs = performance.now();
-    const inTime = AbortSignal.timeout(sourceMaxMs);
-    const isFilled = isApplied(client, siteVisitsMigration, signal ? AbortSignal.any([signal, inTime]) : inTime);
-    if (await isFilled.catch(() => false)) known = 'rollups';
-    return known ?? 'events';
   };
 }

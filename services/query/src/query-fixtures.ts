@@ -92,7 +92,8 @@ async function connectDeps(
   const allConfig = { ...testConfig, ...config };
   return {
     registry,
-    warehouse: createWarehouse(stores.clickhouseUrl, { onQuery: counts.question }),
+    // As a big website is answered: the few events of a test would be read themselves.
+    warehouse: createWarehouse(stores.clickhouseUrl, { onQuery: counts.question, readFrom: 'rollups' }),
     redis,
     jobs: createJobs(stores.redis.url),
     peers: createPeers(allConfig.region, peerSettings, () => now().getTime()),

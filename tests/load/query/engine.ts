@@ -4,6 +4,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { startStores } from '@meridian/embedded/stores';
 import { parseClickHouseUrl } from '@meridian/warehouse/clickhouse-url';
 import { clientOptions } from '@meridian/warehouse/client';
+import { type ChooseReadFrom, createChooseReadFrom } from '@meridian/warehouse/read-from';
 import { type RunQuery, readSettings } from '@meridian/warehouse/run-query';
 
 /** What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. */
@@ -35,10 +36,10 @@ export async function startEngine(dataDir: string) {
     noted.memoryBytes = Math.max(noted.memoryBytes, Number(summary.memory_usage));
   }
 
-  /** As the product runs its questions, in a database, and with what ClickHouse tells of the cost. */
-  function runIn(database: string): RunQuery {
+  /** As the product runs its questions, in a database, and with what ClickHouse tells of the cost; and what it reads for an answer. */
+  function askIn(database: string): { run: RunQuery; choose: ChooseReadFrom } {
     const asked = clientOf(database);
-    return async (query, _context, row) => {
+    const run: RunQuery = async (query, _context, row) => {
       const result = await asked.query({
         query: query.sql,
         query_params: query.params,
@@ -49,6 +50,7 @@ export async function startEngine(dataDir: string) {
       note(result.response_headers);
       return { rows: data.map((value) => row.parse(value)), timing: { elapsedMs: 0, rowsRead: 0, bytesRead: 0 } };
     };
+    return { run, choose: createChooseReadFrom(asked, run) };
   }
 
   return {
@@ -61,7 +63,7 @@ export async function startEngine(dataDir: string) {
       for await (const chunk of result.stream) chunks.push(chunk);
       return Buffer.concat(chunks).toString();
     },
-    runIn,
+    askIn,
     /** A question in SQL, whose answer is read and thrown away. */
     async ask(query: string): Promise<void> {
       const result = await client.query({ query, format: 'JSON', clickhouse_settings: settings });

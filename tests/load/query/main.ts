@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Question } from '@meridian/warehouse/question';
-import type { RunQuery } from '@meridian/warehouse/run-query';
 import { machineLine } from '../hardware.ts';
 import { aloneDatabase, days, makeData, startMs } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
@@ -32,15 +31,14 @@ try {
   const data = await makeData(engine, events, Number(values.seed), daysMade);
   const madeSeconds = Math.round((performance.now() - startedAt) / 1_000);
   const asked = questions.filter(({ name }) => values.only.split(',').some((part) => name.includes(part)));
-  const sites = [
-    { site: 'big', websiteId: data.bigWebsite, database: engine.database },
-    { site: 'small', websiteId: data.smallWebsite, database: engine.database },
-    { site: 'small, alone', websiteId: data.smallWebsite, database: aloneDatabase },
+  const sites: Site[] = [
+    { site: 'big', websiteId: data.bigWebsite, ...engine.askIn(engine.database) },
+    { site: 'small', websiteId: data.smallWebsite, ...engine.askIn(engine.database) },
+    { site: 'small, alone', websiteId: data.smallWebsite, ...engine.askIn(aloneDatabase) },
   ];
   const lines: string[][] = [];
-  for (const { site, websiteId, database } of sites)
-    for (const question of asked)
-      lines.push([site, question.name, ...(await measure(question, websiteId, engine.runIn(database), site))]);
+  for (const site of sites)
+    for (const question of asked) lines.push([site.site, question.name, ...(await measure(question, site))]);
 
   print([
     [
@@ -68,7 +66,9 @@ try {
   await engine.stop();
 }
 
-async function measure(bench: BenchQuestion, websiteId: string, run: RunQuery, site: string): Promise<string[]> {
+type Site = { site: string; websiteId: string } & ReturnType<typeof engine.askIn>;
+
+async function measure(bench: BenchQuestion, { site, websiteId, run, choose }: Site): Promise<string[]> {
   const startAt = new Date(endMs - bench.days * 86_400_000 + 1_234_567);
   const question: Question = {
     websiteId,
@@ -86,9 +86,10 @@ async function measure(bench: BenchQuestion, websiteId: string, run: RunQuery, s
           .replaceAll('{site}', `website_id = '${websiteId}'`)
           .replaceAll('{lately}', sqlTime(lately(question)));
   const scan = `SELECT sum(${bench.column}) FROM events WHERE ${scope}`;
+  const from = await choose(question);
   const costs: Record<'own' | 'plain' | 'scan', Cost[]> = { own: [], plain: [], scan: [] };
   for (let round = 0; round <= rounds; round++) {
-    const own = await engine.costOf(() => bench.ask(run, question));
+    const own = await engine.costOf(() => bench.ask(run, question, from));
     const other = plain && (await engine.costOf(() => engine.ask(plain)));
     const limit = await engine.costOf(() => engine.ask(scan));
     if (round === 0) continue; // warms caches up

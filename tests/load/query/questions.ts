@@ -4,6 +4,7 @@ import { getMetrics } from '@meridian/warehouse/queries/metrics';
 import { getPageviewSeries } from '@meridian/warehouse/queries/pageview-series';
 import { getStats } from '@meridian/warehouse/queries/stats';
 import type { Question } from '@meridian/warehouse/question';
+import type { ReadFrom } from '@meridian/warehouse/read-from';
 import type { RunQuery } from '@meridian/warehouse/run-query';
 import { days } from './data.ts';
 
@@ -16,7 +17,7 @@ const dayMs = 86_400_000;
 export type BenchQuestion = {
   name: string;
   days: number;
-  ask(run: RunQuery, question: Question): Promise<unknown>;
+  ask(run: RunQuery, question: Question, from: ReadFrom): Promise<unknown>;
   plain?: string;
   column: string;
   /** At most, ms in the middle, for the big website. */
@@ -35,7 +36,7 @@ const filter = (name: 'path' | 'country', value: string): Partial<Question> => (
 const stats = (name: string, change: Partial<Question>, plainHaving: string, atMost100M: number): BenchQuestion => ({
   name,
   days: 30,
-  ask: (run, question) => getStats(run, { ...question, ...change }, 'rollups'),
+  ask: (run, question, from) => getStats(run, { ...question, ...change }, from),
   plain: byVisit(fiveNumbers, '', plainHaving),
   column: 'event_type',
   atMost10M: 100,
@@ -48,7 +49,7 @@ type Panel = 'path' | 'title' | 'country' | 'browser' | 'entry' | 'exit' | 'refe
 const metric = (type: Panel, plainValue: string | undefined, column: string, atMost100M?: number): BenchQuestion => ({
   name: `metrics ${type}, top 10`,
   days: 30,
-  ask: (run, question) => getMetrics(run, question, { type, limit: 10, offset: 0 }, 'rollups'),
+  ask: (run, question, from) => getMetrics(run, question, { type, limit: 10, offset: 0 }, from),
   plain: plainValue
     ? `SELECT x, uniqExact(visitor) AS y FROM (SELECT visit_id, any(session_id) AS visitor, ${plainValue} AS x FROM plain_events WHERE {scope} GROUP BY visit_id) WHERE x != '' GROUP BY x ORDER BY y DESC LIMIT 10`
     : `SELECT ${column} AS x, ${type === 'event' ? 'count()' : 'uniqExact(session_id)'} AS y FROM plain_events WHERE {scope} AND x != '' GROUP BY x ORDER BY y DESC LIMIT 10`,
@@ -66,7 +67,7 @@ const log = (
 ): BenchQuestion => ({
   name,
   days: range,
-  ask: (run, question) => listEvents(run, question, { offset: 0, limit: 20 }, { search }, 'rollups'),
+  ask: (run, question, from) => listEvents(run, question, { offset: 0, limit: 20 }, { search }, from),
   plain: `SELECT *, (SELECT count() FROM plain_events WHERE {scope}${search ? ` AND (url_path ILIKE '%${search}%' OR page_title ILIKE '%${search}%' OR event_name ILIKE '%${search}%')` : ''}) FROM plain_events WHERE {scope}${search ? ` AND (url_path ILIKE '%${search}%' OR page_title ILIKE '%${search}%' OR event_name ILIKE '%${search}%')` : ''} ORDER BY created_at DESC LIMIT 20`,
   column: search ? 'length(url_path)' : 'event_type',
   atMost10M,
@@ -94,7 +95,7 @@ export const questions: BenchQuestion[] = [
   {
     name: 'series by day, +05:45',
     days: 30,
-    ask: (run, question) => getPageviewSeries(run, question, dayStarts(question), 'rollups'),
+    ask: (run, question, from) => getPageviewSeries(run, question, dayStarts(question), from),
     plain: `SELECT toStartOfDay(created_at, 'Asia/Kathmandu') AS day, countIf(event_type = 1), uniqExact(visit_id) FROM plain_events WHERE {scope} GROUP BY day`,
     column: 'toUnixTimestamp64Milli(created_at)',
     atMost10M: 100,
@@ -111,11 +112,11 @@ export const questions: BenchQuestion[] = [
   log('event log, page 1', undefined, 30, 100, 25),
   {
     ...log('event log, page 1,000', undefined, 30, 100, 25),
-    ask: (run, question) => listEvents(run, question, { offset: 19_980, limit: 20 }, {}, 'rollups'),
+    ask: (run, question, from) => listEvents(run, question, { offset: 19_980, limit: 20 }, {}, from),
   },
   {
     ...log('event log, behind the 2,000,000th', undefined, 30, 100, 25),
-    ask: (run, question) => listEvents(run, question, { offset: 2_000_000, limit: 20 }, {}, 'rollups'),
+    ask: (run, question, from) => listEvents(run, question, { offset: 2_000_000, limit: 20 }, {}, from),
   },
   log('event log, rare word', 'needle', days, 500),
   {

@@ -4,9 +4,10 @@ import type { EventCursor } from '../event-cursor.ts';
 import { containsText } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
+import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
-import { hasFilters, type ReadFrom } from '../visit-rows.ts';
+import { hasFilters } from '../visit-rows.ts';
 import { afterWholeQuarters, outsideWholeQuarters, wholeQuarters } from '../whole-quarters.ts';
 import { textsOfMonths } from './text-candidates.ts';
 

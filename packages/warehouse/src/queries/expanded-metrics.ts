@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
+import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther } from '../timings.ts';
-import { cutVisits, type ReadFrom } from '../visit-rows.ts';
+import { cutVisits } from '../visit-rows.ts';
 import { getMetrics, type MetricOptions, rankedValues } from './metrics.ts';
 import {
   areInSingleEvents,

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { containsText } from '../filters.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
+import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
-import { oneAfterTheOther } from '../timings.ts';
-import { cutVisits, type ReadFrom, visitsOfTwoVisitors } from '../visit-rows.ts';
+import { oneAfterTheOther, sideBySide } from '../timings.ts';
+import { cutVisits, visitsOfTwoVisitors } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
-import { biggestTexts, isOfTexts, nextBiggestText } from './text-candidates.ts';
+import { findCandidates, hasText, isOfTexts } from './text-candidates.ts';
 import {
   areInSingleEvents,
   areInVisits,
@@ -30,7 +31,6 @@ const MetricRow = z.object({ x: z.string(), y: z.number(), country: z.string().o
 export type Metric = z.infer<typeof MetricRow>;
 
 const FoundRow = z.object({ found: z.number() });
-const CountRow = z.object({ events: z.number() });
 
 /** The values of a dimension, most first, equal ones in code point order; without the empty value. */
 export async function getMetrics(
@@ -48,21 +48,24 @@ export async function getMetrics(
     const { rows, timing } = await run(query, question, MetricRow);
     return { value: rows, timing };
   }
-  if (from === 'rollups' && areInSingleEvents(question, type)) return rankSingleEvents(run, question, options);
+  // Events of a type lie together in the projection, and nothing of rollups is needed to count them.
+  if ((from === 'rollups' || type === 'event') && areInSingleEvents(question, type))
+    return rankSingleEvents(run, question, options);
   const query = buildQuery((bind) => `SELECT ${ranking(rowsOfEvents(question, type, bind), options, bind)}`);
   const { rows, timing } = await run(query, question, MetricRow);
   return { value: rows, timing };
 }
 
-/** So many candidates for each row asked for, first and then if these do not settle it. */
-const candidateShares = [2, 20];
-
 /** Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. */
 async function rankSingleEvents(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
-  const { type, limit, offset } = options;
-  const found = type === 'event' ? undefined : await run(twoVisitorsQuery(question), question, FoundRow);
-  const oneVisitorPerVisit = found?.rows.length === 0 || type === 'event';
-  const timings = found ? [found.timing] : [];
+  const { type, limit, offset, search } = options;
+  const [found, candidates] = await Promise.all([
+    type === 'event' ? undefined : run(twoVisitorsQuery(question), question, FoundRow),
+    isOfTexts(question, type) ? findCandidates(run, question, { type, search, wanted: offset + limit }) : undefined,
+  ]);
+  const oneVisitorPerVisit = !found || found.rows.length === 0;
+  const looks = [found, candidates].flatMap((look) => (look ? [look.timing] : []));
+  const timings = looks.length > 0 ? [sideBySide(looks)] : [];
   const rank = async (among?: (bind: Bind) => string): Promise<Metric[]> => {
     const query = buildQuery((bind) => {
       const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
@@ -75,16 +78,11 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   };
   const answer = (value: Metric[]): Answer<Metric[]> => ({ value, timing: oneAfterTheOther(timings) });
 
-  for (const share of isOfTexts(question, type) ? candidateShares : []) {
-    const count = 20 + share * (offset + limit);
-    const [ranked, next] = await Promise.all([
-      rank((bind) => biggestTexts(question, options, count, bind)),
-      run(nextBiggestText(question, options, count), question, CountRow),
-    ]);
-    timings.push(next.timing);
-    const most = next.rows[0]?.events;
+  if (candidates) {
+    const { texts, nextEvents } = candidates.value;
+    const ranked = await rank((bind) => hasText(type, texts, bind));
     const last = ranked.at(-1);
-    if (most === undefined || (ranked.length === limit && last && last.y > most)) return answer(ranked);
+    if (nextEvents === undefined || (ranked.length === limit && last && last.y > nextEvents)) return answer(ranked);
   }
   return answer(await rank());
 }

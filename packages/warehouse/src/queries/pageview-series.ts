@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { matchCondition, visitScope } from '../conditions.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
+import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
-import { asksForWholeVisits, cutVisits, hasFilters, inCutVisits, type ReadFrom, wholeVisits } from '../visit-rows.ts';
+import { asksForWholeVisits, cutVisits, hasFilters, inCutVisits, wholeVisits } from '../visit-rows.ts';
 import { outsideWholeQuarters, quarterMs, wholeQuarters } from '../whole-quarters.ts';
 
 const BucketRow = z.object({ bucketStart: z.number(), pageviews: z.number(), visits: z.number() });

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { eventCondition, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
+import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import {
   asksForWholeVisits,
   cutVisits,
   hasFilters,
   inCutVisits,
-  type ReadFrom,
   SECONDS_OF_ROW,
   VISITOR_OF_ROW,
   wholeVisits,

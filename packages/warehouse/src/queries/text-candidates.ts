@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { dateTime } from '../conditions.ts';
 import { containsText } from '../filters.ts';
-import { type Bind, buildQuery, type Query } from '../query.ts';
-import type { Question } from '../question.ts';
+import { type Bind, buildQuery } from '../query.ts';
+import type { Answer, DateRange, Question } from '../question.ts';
+import type { RunQuery } from '../run-query.ts';
 import { hasFilters } from '../visit-rows.ts';
 import type { MetricType } from './dimensions.ts';
 
@@ -11,30 +13,62 @@ const columns: Partial<Record<MetricType, { kind: string; column: string }>> = {
   title: { kind: 'title', column: 'page_title' },
 };
 
-type Texts = { type: MetricType; search?: string | undefined };
-
 /** Whether site_texts knows values of the type, and nothing makes most of their events unfit. */
 export function isOfTexts(question: Question, type: MetricType): boolean {
   return columns[type] !== undefined && question.eventType === undefined && !hasFilters(question);
 }
 
-/** Condition on events: those with one of the `count` texts that most events have in the months of the range. */
-export function biggestTexts(question: Question, texts: Texts, count: number, bind: Bind): string {
-  return `${columns[texts.type]?.column} IN (SELECT text ${bySize(question, texts, bind)} LIMIT ${bind(count, 'UInt64')})`;
+const TextRow = z.object({ text: z.string(), events: z.number() });
+
+/** `nextEvents`: no other text has more events in the range; undefined if there is no other. */
+export type Candidates = { texts: string[]; nextEvents: number | undefined };
+
+const candidatesMax = 2_000;
+/** A parameter holds at most 128 KiB. */
+const textsMaxBytes = 100_000;
+
+/**
+ * The texts that most events have in the months of the range: so many that the first `wanted` by visitors are probably among them, as they are if
+ * the range is like its months and their texts are seen at most twice by a visitor.
+ */
+export async function findCandidates(
+  run: RunQuery,
+  question: Question,
+  { type, search, wanted }: { type: MetricType; search?: string | undefined; wanted: number },
+): Promise<Answer<Candidates>> {
+  const share = shareOfMonths(question.range);
+  const count = Math.min(Math.ceil((20 + 4 * wanted) / share), candidatesMax);
+  const query = buildQuery((bind) => {
+    const kind = `kind = ${bind(columns[type]?.kind ?? '', 'String')}`;
+    const found = search ? ` AND ${containsText('text', search, bind)}` : '';
+    return `SELECT text, sum(site_texts.events) AS events FROM site_texts WHERE ${textsOfMonths(question, bind)} AND ${kind}${found}
+      GROUP BY text ORDER BY events DESC LIMIT ${bind(count + 1, 'UInt64')}`;
+  });
+  const { rows, timing } = await run(query, question, TextRow);
+  const enough = ((rows[wanted - 1]?.events ?? 0) * share) / 2;
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const { text, events } of rows.slice(0, count)) {
+    bytes += Buffer.byteLength(text) + 1;
+    if ((texts.length >= wanted && events < enough) || bytes > textsMaxBytes) break;
+    texts.push(text);
+  }
+  return { value: { texts, nextEvents: rows[texts.length]?.events }, timing };
 }
 
-/** How many `events` the next one behind these has, at least as many as it has in the range; no row if there is no other. */
-export function nextBiggestText(question: Question, texts: Texts, count: number): Query {
-  return buildQuery(
-    (bind) =>
-      `SELECT sum(site_texts.events) AS events ${bySize(question, texts, bind)} LIMIT 1 OFFSET ${bind(count, 'UInt64')}`,
+/** Condition on events: those with one of the texts. */
+export function hasText(type: MetricType, texts: readonly string[], bind: Bind): string {
+  return `${columns[type]?.column} IN ${bind(texts, 'Array(String)')}`;
+}
+
+/** How much of its months (UTC), as far as they have passed, the range is. */
+function shareOfMonths({ startAt, endAt }: DateRange): number {
+  const fromMs = Date.UTC(startAt.getUTCFullYear(), startAt.getUTCMonth());
+  const toMs = Math.min(
+    Date.UTC(endAt.getUTCFullYear(), endAt.getUTCMonth() + 1),
+    Math.max(Date.now(), endAt.getTime()),
   );
-}
-
-function bySize(question: Question, { type, search }: Texts, bind: Bind): string {
-  const kind = `kind = ${bind(columns[type]?.kind ?? '', 'String')}`;
-  const found = search ? ` AND ${containsText('text', search, bind)}` : '';
-  return `FROM site_texts WHERE ${textsOfMonths(question, bind)} AND ${kind}${found} GROUP BY text ORDER BY sum(site_texts.events) DESC`;
+  return Math.max((endAt.getTime() - startAt.getTime()) / (toMs - fromMs), 0.001);
 }
 
 /** Rows of site_texts of the months (UTC) in which the range lies. */
