@@ -12,7 +12,7 @@ export type ReadFrom = 'events' | 'rollups';
 export type ChooseReadFrom = (question: Question) => Promise<ReadFrom>;
 
 /** So many events in a range cost about what it costs to look its ends up, which no rollup answers (tests/load/README.md). */
-const fewEventsMax = 200_000;
+const fewEventsMax = 150_000;
 
 /** Events until the rollups are filled; then events of ranges with few of them, and rollups of the others, unless one is `wanted`. */
 export function createChooseReadFrom(client: ClickHouseClient, run: RunQuery, wanted?: ReadFrom): ChooseReadFrom {

@@ -13,7 +13,7 @@ import {
   areInVisits,
   cutOf,
   isPlace,
-  rowsOfEvents,
+  rowsOfEachEvent,
   rowsOfSingleEvents,
   rowsOfVisits,
 } from './value-rows.ts';
@@ -51,7 +51,7 @@ export async function getMetrics(
   // Events of a type lie together in the projection, and nothing of rollups is needed to count them.
   if ((from === 'rollups' || type === 'event') && areInSingleEvents(question, type))
     return rankSingleEvents(run, question, options);
-  const query = buildQuery((bind) => `SELECT ${ranking(rowsOfEvents(question, type, bind), options, bind)}`);
+  const query = buildQuery((bind) => `SELECT ${ranking(rowsOfEachEvent(question, type, bind), options, bind)}`);
   const { rows, timing } = await run(query, question, MetricRow);
   return { value: rows, timing };
 }
