@@ -9,13 +9,17 @@ type ParameterType = 'String' | 'UUID' | 'Int64' | 'UInt64' | 'UInt8' | 'Array(S
 /** Gives a value a parameter and returns the text that stands for it in the SQL. */
 export type Bind = (value: ParameterValue, type: ParameterType) => string;
 
-/** Writes a query whose every value is bound. */
+/** Writes a query whose every value is bound; one that is bound again has the same parameter. */
 export function buildQuery(write: (bind: Bind) => string): Query {
   const params: Query['params'] = {};
-  let count = 0;
+  const names = new Map<ParameterValue, string>();
   const sql = write((value, type) => {
-    const name = `p${count++}`;
-    params[name] = value;
+    let name = names.get(value);
+    if (name === undefined) {
+      name = `p${names.size}`;
+      names.set(value, name);
+      params[name] = value;
+    }
     return `{${name}:${type}}`;
   });
   return { sql, params };

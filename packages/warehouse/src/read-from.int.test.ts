@@ -24,7 +24,7 @@ const run = createRunQuery(channel);
 const withSetting =
   (setting: string): RunQuery =>
   ({ sql, params }, context, row) =>
-    run({ sql: `${sql} SETTINGS ${setting}`, params }, context, row);
+    run({ sql: `${sql}${sql.includes(' SETTINGS ') ? ',' : ' SETTINGS'} ${setting}`, params }, context, row);
 
 const seed = Number(process.env.REFERENCE_SEED ?? Date.now() % 1_000_000);
 const types = Object.keys(dimensions) as MetricType[];

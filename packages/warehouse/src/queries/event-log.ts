@@ -161,12 +161,17 @@ function eventsOfKeysQuery({ websiteId }: Question, keys: readonly EventKey[]): 
   });
 }
 
-/** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
-function isCountedByQuarters({ question, search, from }: LogScope): boolean {
-  const { cohort, collectedSince, excludeBounce, eventType } = question;
-  const isWhole = !cohort && !collectedSince && !excludeBounce && eventType !== 5 && !hasFilters(question);
-  return from === 'rollups' && isWhole && search === '';
+function isOfAllEvents({ question, search }: LogScope): boolean {
+  const { cohort, collectedSince, excludeBounce } = question;
+  return !cohort && !collectedSince && !excludeBounce && !hasFilters(question) && search === '';
 }
+
+/** What lies together in the sort key: more threads would each begin to read somewhere. */
+const ONE_THREAD = 'SETTINGS max_threads = 1';
+
+/** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
+const isCountedByQuarters = (scope: LogScope): boolean =>
+  scope.from === 'rollups' && scope.question.eventType !== 5 && isOfAllEvents(scope);
 
 const quarterEvents = ({ eventType }: Question): string =>
   eventType === 1 ? 'pageviews' : eventType === 2 ? 'custom_events' : 'pageviews + custom_events';
@@ -185,7 +190,8 @@ function skipQuery(question: Question, offset: number): Query {
     )
     WHERE newest + events <= ${bind(offset, 'Int64')}
     ORDER BY bucket
-    LIMIT 1`,
+    LIMIT 1
+    ${ONE_THREAD}`,
   );
 }
 
@@ -206,7 +212,7 @@ function eventLogQuery(scope: LogScope, page: LogPage, beforeMs?: number): Query
     WHERE ${logScope(scope, bind)} ${'cursor' in page ? `AND ${olderThan(page.cursor, bind)}` : ''}
       ${beforeMs === undefined ? '' : `AND created_at < fromUnixTimestamp64Milli(${bind(beforeMs, 'Int64')}, 'UTC')`}
     ${NEWEST_FIRST}
-    LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')}`,
+    LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')} ${isOfAllEvents(scope) ? ONE_THREAD : ''}`,
   );
 }
 
@@ -216,7 +222,7 @@ function eventCountQuery(scope: LogScope): Query {
     const events = `FROM events WHERE ${logScope(scope, bind)}`;
     if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events}`;
     return `SELECT toInt64(sum(${quarterEvents(question)}) + (SELECT count() ${events} AND ${outsideWholeQuarters(question, bind)})) AS total
-      FROM site_15m WHERE ${wholeQuarters(question, bind)}`;
+      FROM site_15m WHERE ${wholeQuarters(question, bind)} ${ONE_THREAD}`;
   });
 }
 

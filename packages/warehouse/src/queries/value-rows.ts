@@ -1,4 +1,4 @@
-import { eventCondition, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import { eventCondition, VISIT_KEY, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
 import type { Bind } from '../query.ts';
 import type { Question } from '../question.ts';
 import {
@@ -150,7 +150,7 @@ export function rowsOfValues(question: Question, type: MetricType, values: reado
     INNER JOIN (
       SELECT visit_id, ${VISITOR_OF_ROW} AS visitor, toUInt64(pageviews) AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
       FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, null)} AND visit_id IN (SELECT visit_id ${fitting})
+      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_KEY} IN (SELECT ${VISIT_KEY} ${fitting})
       UNION ALL
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor, countIf(event_type = 1) AS visit_pageviews,
         intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS visit_seconds

@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { clientSignal } from '../http/node-answer.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import type { QuestionTurns } from './question-turns.ts';
 
@@ -18,7 +19,7 @@ export function askInTurn<Value>(
   const sinceMs = performance.now();
   const reader = c.get('reader');
   const askerId = 'share' in reader ? `links of ${reader.share.websiteId}` : reader.userId;
-  return turns.take(askerId, c.req.raw.signal, () => {
+  return turns.take(askerId, clientSignal(c), () => {
     c.get('logFields').waitedMs = Math.round(performance.now() - sinceMs);
     return ask();
   });

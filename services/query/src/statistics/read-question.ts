@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import { getReadableWebsite } from '../auth/website-access.ts';
 import { badRequest } from '../http/bad-request.ts';
+import { clientSignal } from '../http/node-answer.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { parseFilters } from './parse-filters.ts';
@@ -39,8 +40,7 @@ export async function readQuestion<Schema extends QuestionSchema>(
   const { match, eventType, excludeBounce } = query;
   const filters = parseFilters(params);
   const stored = await readStoredSelection(deps, websiteId, query, zone);
-  const { signal } = c.req.raw;
   const collectedSince = pendingResetAt ?? undefined;
   const selection = { range, collectedSince, filters, match, ...stored, eventType, excludeBounce };
-  return { query, zone, question: { websiteId, ...selection, route, signal } };
+  return { query, zone, question: { websiteId, ...selection, route, signal: clientSignal(c) } };
 }
