@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
 
@@ -22,7 +22,7 @@ const signals = new WeakMap<Socket, AbortSignal>();
  */
 export function clientSignal(c: Context<QueryEnv>): AbortSignal {
   const socket = c.env?.incoming?.socket;
-  if (!socket) return c.req.raw.signal;
+  if (!(socket instanceof Socket)) return c.req.raw.signal;
   const known = signals.get(socket);
   if (known) return known;
   const client = new AbortController();
