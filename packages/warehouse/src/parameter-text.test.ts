@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toParameterText } from './parameter-text.ts';
+import { fitsParameter, toParameterText } from './parameter-text.ts';
 
 test('what ends a field or a string in ClickHouse is escaped, all else stays as it is', () => {
   expect(toParameterText("a'b\\c\td\ne\rf")).toBe(String.raw`a\'b\\c\td\ne\rf`);
@@ -20,4 +20,9 @@ test('lists hold quoted strings or plain numbers', () => {
 
 test('half a character, which UTF-8 cannot hold, is U+FFFD', () => {
   expect(toParameterText('a\ud800b')).toBe('a\ufffdb');
+});
+
+test('a list is too long for a parameter by what is written of it, escapes included', () => {
+  const list = (text: string) => Array.from({ length: 200 }, () => text.repeat(500));
+  expect([fitsParameter([]), fitsParameter(list('a')), fitsParameter(list("'"))]).toEqual([true, true, false]);
 });

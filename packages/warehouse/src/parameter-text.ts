@@ -12,6 +12,14 @@ export function toParameterText(value: ParameterValue): string {
   return `[${value.map((item) => (typeof item === 'string' ? `'${escaped(item)}'` : item)).join(',')}]`;
 }
 
+/** Trap: ClickHouse takes 128 KiB at most as a field of a form. */
+const fieldMaxBytes = 131_072;
+
+/** Whether a list is short enough for a parameter. */
+export function fitsParameter(list: readonly string[]): boolean {
+  return Buffer.byteLength(toParameterText(list)) <= fieldMaxBytes;
+}
+
 function escaped(text: string): string {
   const known = special.test(text) ? text.replace(eachSpecial, (character) => escapes[character] ?? '') : text;
   return known.toWellFormed();

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { EVENT_ORDER, matchCondition, rangeScope } from '../conditions.ts';
 import type { EventCursor } from '../event-cursor.ts';
 import { containsText } from '../filters.ts';
+import { fitsParameter } from '../parameter-text.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -94,8 +95,8 @@ export async function listEvents(
   };
 }
 
-/** Which events are in the log, and where they are looked for. */
-type LogScope = { question: Question; search: string; from: ReadFrom };
+/** Which events are in the log, and where they are looked for. `texts`: those that contain what is searched for. */
+type LogScope = { question: Question; search: string; from: ReadFrom; texts?: FoundTexts };
 
 /** A page far from the newest event is as fast as the first: what lies between is counted by quarters of an hour. */
 async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<LogEvent[]>> {
@@ -107,58 +108,56 @@ async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<
   const skip = await run(skipQuery(question, page.offset), question, SkipRow);
   const { beforeMs, skipped } = skip.rows[0] ?? { beforeMs: undefined, skipped: 0 };
   const rest = { ...page, offset: page.offset - skipped };
-  const { rows, timing } = await run(eventLogQuery(scope, rest, beforeMs), question, LogRow);
+  const isOlder = (bind: Bind) => `created_at < fromUnixTimestamp64Milli(${bind(beforeMs ?? 0, 'Int64')}, 'UTC')`;
+  const query = eventLogQuery(scope, rest, beforeMs === undefined ? undefined : isOlder);
+  const { rows, timing } = await run(query, question, LogRow);
   return { value: rows, timing: oneAfterTheOther([skip.timing, timing]) };
 }
 
 /**
- * Looks through the range once if the text is rare: what is found is then read by its keys. A page of a frequent text is full long before the
- * range ends.
+ * Looks through the range once if the text is rare: of what is found a page is then read at its instants. A page of a frequent text is full long
+ * before the range ends.
  */
-async function searchPage(run: RunQuery, scope: LogScope, page: LogPage) {
-  const { question } = scope;
-  const counted = await run(foundKeysQuery(scope), question, FoundRow);
-  const { total, keys } = counted.rows[0] ?? { total: 0, keys: [] };
-  if (total > keysMax) return [await readPage(run, scope, page), counted] as const;
-  const sorted = keys.map(([createdAtMs, eventId]) => ({ createdAtMs, eventId })).sort(newestFirst);
-  const behind =
-    'cursor' in page ? sorted.filter((key) => newestFirst(page.cursor, key) < 0) : sorted.slice(page.offset);
-  const wanted = behind.slice(0, page.limit);
-  const { rows, timing } = await run(eventsOfKeysQuery(question, wanted), question, LogRow);
-  return [{ value: rows, timing }, counted] as const;
+async function searchPage(run: RunQuery, searched: LogScope, page: LogPage) {
+  const { question } = searched;
+  const looked = isOfTexts(searched) ? await run(textsQuery(searched), question, TextsRow) : undefined;
+  const scope = looked ? { ...searched, texts: foundTexts(looked.rows) } : searched;
+  const counted = await run(foundQuery(scope), question, FoundRow);
+  const { total, times } = counted.rows[0] ?? { total: 0, times: [] };
+  const timing = oneAfterTheOther(looked ? [looked.timing, counted.timing] : [counted.timing]);
+  const count = { rows: [{ total }], timing };
+  if (total > times.length) return [await readPage(run, scope, page), count] as const;
+  times.sort((a, b) => b - a);
+  if ('cursor' in page) {
+    const { createdAtMs } = page.cursor;
+    const older = times.filter((ms) => ms <= createdAtMs);
+    const equal = older.filter((ms) => ms === createdAtMs).length;
+    return [await readInstants(run, scope, page, older.slice(0, page.limit + equal)), count] as const;
+  }
+  const { offset, limit } = page;
+  const begin = times.indexOf(times[offset] ?? Number.NaN);
+  const wanted = begin < 0 ? [] : times.slice(begin, offset + limit);
+  return [await readInstants(run, scope, { limit, offset: offset - begin }, wanted), count] as const;
 }
 
-type EventKey = { createdAtMs: number; eventId: string };
+/** What a page holds, of the events at these instants (Unix ms). */
+async function readInstants(run: RunQuery, scope: LogScope, page: LogPage, times: readonly number[]) {
+  const isThen = (bind: Bind) =>
+    `created_at IN (SELECT arrayJoin(arrayMap(ms -> fromUnixTimestamp64Milli(ms, 'UTC'), ${bind(times, 'Array(Int64)')})))`;
+  const { rows, timing } = await run(eventLogQuery(scope, page, isThen), scope.question, LogRow);
+  return { value: rows, timing };
+}
 
-/** As the log is sorted: UUIDs in small letters sort as their numbers do. */
-const newestFirst = (a: EventKey, b: EventKey): number =>
-  b.createdAtMs - a.createdAtMs || (a.eventId < b.eventId ? 1 : a.eventId > b.eventId ? -1 : 0);
+/** So many events found are read by their instants. */
+const foundMax = 1_000;
+const FoundRow = CountRow.extend({ times: z.array(z.number()) });
 
-const keysMax = 1_000;
-const FoundRow = CountRow.extend({ keys: z.array(z.tuple([z.number(), z.string()])) });
-
-function foundKeysQuery(scope: LogScope): Query {
+/** Reads no column that the projection by path has not. */
+function foundQuery(scope: LogScope): Query {
   return buildQuery(
     (bind) =>
-      `SELECT count() AS total, groupArray(${keysMax})((toUnixTimestamp64Milli(created_at), toString(event_id))) AS keys FROM events WHERE ${logScope(scope, bind)}`,
+      `SELECT count() AS total, groupArray(${foundMax})(toUnixTimestamp64Milli(created_at)) AS times FROM events WHERE ${logScope(scope, bind)}`,
   );
-}
-
-function eventsOfKeysQuery({ websiteId }: Question, keys: readonly EventKey[]): Query {
-  return buildQuery((bind) => {
-    const times = bind(
-      keys.map(({ createdAtMs }) => createdAtMs),
-      'Array(Int64)',
-    );
-    return `${LOG_ROWS}
-    WHERE website_id = ${bind(websiteId, 'UUID')}
-      AND created_at IN (SELECT arrayJoin(arrayMap(ms -> fromUnixTimestamp64Milli(ms, 'UTC'), ${times})))
-      AND toString(event_id) IN ${bind(
-        keys.map(({ eventId }) => eventId),
-        'Array(String)',
-      )}
-    ${NEWEST_FIRST}`;
-  });
 }
 
 function isOfAllEvents({ question, search }: LogScope): boolean {
@@ -205,12 +204,11 @@ const LOG_ROWS = `
 
 const NEWEST_FIRST = 'ORDER BY created_at DESC, UUIDToNum(event_id) DESC';
 
-function eventLogQuery(scope: LogScope, page: LogPage, beforeMs?: number): Query {
+function eventLogQuery(scope: LogScope, page: LogPage, condition: (bind: Bind) => string = () => '1'): Query {
   return buildQuery(
     (bind) => `
     ${LOG_ROWS}
-    WHERE ${logScope(scope, bind)} ${'cursor' in page ? `AND ${olderThan(page.cursor, bind)}` : ''}
-      ${beforeMs === undefined ? '' : `AND created_at < fromUnixTimestamp64Milli(${bind(beforeMs, 'Int64')}, 'UTC')`}
+    WHERE ${logScope(scope, bind)} AND ${condition(bind)}${'cursor' in page ? ` AND ${olderThan(page.cursor, bind)}` : ''}
     ${NEWEST_FIRST}
     LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')} ${isOfAllEvents(scope) ? ONE_THREAD : ''}`,
   );
@@ -226,22 +224,49 @@ function eventCountQuery(scope: LogScope): Query {
   });
 }
 
-function logScope({ question, search, from }: LogScope, bind: Bind): string {
+function logScope(scope: LogScope, bind: Bind): string {
+  const { question, search } = scope;
   const types = question.eventType === 5 ? 'event_type = 5' : 'event_type IN (1, 2)';
   const conditions = [rangeScope(question, bind), types, matchCondition(question, bind)];
-  if (search !== '') conditions.push(`(${searchConditions(question, search, from, bind).join(' OR ')})`);
+  if (search !== '') conditions.push(searchCondition(scope, bind));
   return conditions.join(' AND ');
 }
 
-const searched = { path: 'url_path', title: 'page_title', event: 'event_name' };
+const searchedColumns = { path: 'url_path', title: 'page_title', event: 'event_name' } as const;
+type Kind = keyof typeof searchedColumns;
 
-/** Among the texts of the range's months, of which there are far less than events; site_texts has none of performance events. */
-function searchConditions(question: Question, search: string, from: ReadFrom, bind: Bind): string[] {
-  return Object.entries(searched).map(([kind, column]) =>
-    from === 'events' || question.eventType === 5
-      ? containsText(column, search, bind)
-      : `${column} IN (SELECT text FROM site_texts WHERE ${textsOfMonths(question, bind)} AND kind = ${bind(kind, 'String')} AND ${containsText('text', search, bind)})`,
+/** Of each column the texts, `many` if they are too many to be named; columns without any are left out. */
+type FoundTexts = ReadonlyMap<Kind, readonly string[] | 'many'>;
+
+/** There are far less texts in the range's months than events; site_texts has none of performance events. */
+const isOfTexts = ({ question, from }: LogScope): boolean => from === 'rollups' && question.eventType !== 5;
+
+const TextsRow = z.object({ kind: z.enum(['path', 'title', 'event']), count: z.number(), texts: z.array(z.string()) });
+const textsMax = 1_000;
+
+function textsQuery({ question, search }: LogScope): Query {
+  return buildQuery(
+    (bind) => `SELECT kind, count() AS count, groupArray(${textsMax})(text) AS texts
+      FROM (SELECT DISTINCT kind, text FROM site_texts WHERE ${textsOfMonths(question, bind)} AND ${containsText('text', search, bind)})
+      GROUP BY kind`,
   );
+}
+
+function foundTexts(rows: readonly z.infer<typeof TextsRow>[]): FoundTexts {
+  const areNamed = ({ count, texts }: (typeof rows)[number]) => count === texts.length && fitsParameter(texts);
+  return new Map(rows.map((row) => [row.kind, areNamed(row) ? row.texts : 'many']));
+}
+
+function searchCondition({ question, search, texts }: LogScope, bind: Bind): string {
+  const conditions = Object.entries(searchedColumns).flatMap(([name, column]) => {
+    const kind = name as Kind;
+    if (!texts) return containsText(column, search, bind);
+    const found = texts.get(kind);
+    if (found === undefined) return [];
+    if (found !== 'many') return `${column} IN ${bind(found, 'Array(String)')}`;
+    return `${column} IN (SELECT text FROM site_texts WHERE ${textsOfMonths(question, bind)} AND kind = ${bind(kind, 'String')} AND ${containsText('text', search, bind)})`;
+  });
+  return conditions.length === 0 ? '0' : `(${conditions.join(' OR ')})`;
 }
 
 /** The bound on created_at alone is there for the primary key. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fitsParameter } from '../parameter-text.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -29,9 +30,6 @@ const ExpandedMetricRow = z.object({
 });
 export type ExpandedMetric = z.infer<typeof ExpandedMetricRow>;
 
-/** A parameter holds at most 128 KiB. */
-const valuesMaxBytes = 100_000;
-
 const NUMBERS = `x AS name, sum(value_pageviews) AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
   countIf(visit_pageviews = 1) AS bounces, sum(visit_seconds) AS totaltime`;
 
@@ -56,7 +54,7 @@ export async function getExpandedMetrics(
   if (from === 'rollups' && areInSingleEvents(question, type)) {
     const ranked = await getMetrics(run, question, options, from);
     const values = [...new Set(ranked.value.map(({ x }) => x))];
-    if (Buffer.byteLength(values.join()) <= valuesMaxBytes) return numbersOf(run, question, options, ranked, values);
+    if (fitsParameter(values)) return numbersOf(run, question, options, ranked, values);
   }
   return all((bind) => rowsOfEvents(question, type, bind));
 }

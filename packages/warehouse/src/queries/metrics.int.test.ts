@@ -19,6 +19,8 @@ async function siteWith(events: TestEvent[]) {
   return {
     metrics: async (type: MetricType, options: Partial<MetricOptions> = {}, question: Partial<Question> = {}) =>
       (await warehouse.getMetrics(site.ask(question), rank(type, options))).value,
+    found: async (search: string) =>
+      (await warehouse.listEvents(site.ask(), { offset: 0, limit: 20 }, { search })).value.count,
     expanded: async (type: MetricType, question: Partial<Question> = {}) =>
       (await warehouse.getExpandedMetrics(site.ask(question), rank(type))).value,
   };
@@ -193,4 +195,14 @@ test('a visit has the channel of its first event, and every visit has one', asyn
   ]);
   const channels = Object.fromEntries((await metrics('channel')).map(({ x, y }) => [x, y]));
   expect(channels).toEqual({ ...Object.fromEntries(Object.keys(sources).map((channel) => [channel, 1])), direct: 3 });
+});
+
+test('hundreds of long texts full of quotes are ranked, expanded and found as short ones are', async () => {
+  const long = Array.from({ length: 300 }, (_, i) => `/${"'".repeat(490)}${1000 + i}`);
+  const { metrics, expanded, found } = await siteWith(long.map((urlPath) => ({ t: '10:00', urlPath })));
+  const ranked = long.map((x) => ({ x, y: 1 }));
+  expect(await metrics('path')).toEqual(ranked);
+  expect((await expanded('path')).map(({ name }) => name)).toEqual(long);
+  expect(await found("'''")).toBe(300);
+  expect(await found('1007')).toBe(1);
 });

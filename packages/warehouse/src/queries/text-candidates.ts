@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dateTime } from '../conditions.ts';
 import { containsText } from '../filters.ts';
+import { fitsParameter } from '../parameter-text.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, DateRange, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
@@ -24,8 +25,6 @@ const TextRow = z.object({ text: z.string(), events: z.number() });
 export type Candidates = { texts: string[]; nextEvents: number | undefined };
 
 const candidatesMax = 2_000;
-/** A parameter holds at most 128 KiB. */
-const textsMaxBytes = 100_000;
 
 /**
  * The texts that most events have in the months of the range: so many that the first `wanted` by visitors are probably among them, as they are if
@@ -46,13 +45,9 @@ export async function findCandidates(
   });
   const { rows, timing } = await run(query, question, TextRow);
   const enough = ((rows[wanted - 1]?.events ?? 0) * share) / 2;
-  const texts: string[] = [];
-  let bytes = 0;
-  for (const { text, events } of rows.slice(0, count)) {
-    bytes += Buffer.byteLength(text) + 1;
-    if ((texts.length >= wanted && events < enough) || bytes > textsMaxBytes) break;
-    texts.push(text);
-  }
+  const tooFew = rows.findIndex(({ events }, index) => index >= wanted && events < enough);
+  const texts = rows.slice(0, tooFew < 0 ? count : Math.min(tooFew, count)).map(({ text }) => text);
+  while (!fitsParameter(texts)) texts.length = Math.floor(texts.length / 2);
   return { value: { texts, nextEvents: rows[texts.length]?.events }, timing };
 }
 
