@@ -13,9 +13,9 @@ import {
   areInVisits,
   cutOf,
   isPlace,
-  rowsOfEachEvent,
   rowsOfSingleEvents,
   rowsOfVisits,
+  rowsToRank,
 } from './value-rows.ts';
 
 export type MetricOptions = {
@@ -51,7 +51,7 @@ export async function getMetrics(
   // Events of a type lie together in the projection, and nothing of rollups is needed to count them.
   if ((from === 'rollups' || type === 'event') && areInSingleEvents(question, type))
     return rankSingleEvents(run, question, options);
-  const query = buildQuery((bind) => `SELECT ${ranking(rowsOfEachEvent(question, type, bind), options, bind)}`);
+  const query = buildQuery((bind) => `SELECT ${ranking(rowsToRank(question, type, bind), options, bind)}`);
   const { rows, timing } = await run(query, question, MetricRow);
   return { value: rows, timing };
 }

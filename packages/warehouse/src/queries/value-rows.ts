@@ -56,15 +56,16 @@ export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, a
     ARRAY JOIN values`;
 }
 
-/** As rowsOfEvents, for distinct visitors and counts of events only: one for each fitting event with a value. */
-export function rowsOfEachEvent(question: Question, type: MetricType, bind: Bind): string {
+/** As rowsOfEvents, for distinct visitors and counts of events only; of custom events one each. */
+export function rowsToRank(question: Question, type: MetricType, bind: Bind): string {
   const { of, value } = dimensions[type];
   if (of === 'visit') return rowsOfEvents(question, type, bind);
   const country = isPlace(type) ? 'events.country' : "''";
+  const valuesOf = type === 'event' ? 'groupArrayIf' : 'groupUniqArrayIf';
   return `
     SELECT values.1 AS x, values.2 AS x_country, visitor, 1 AS value_events
     FROM (
-      SELECT ${VISITOR_OF_VISIT} AS visitor, groupArrayIf((toString(${value}), ${country}), ${eventCondition(question, bind)}) AS values
+      SELECT ${VISITOR_OF_VISIT} AS visitor, ${valuesOf}((toString(${value}), ${country}), ${eventCondition(question, bind)}) AS values
       FROM events
       WHERE ${visitScope(question, bind)}
       GROUP BY visit_id
