@@ -56,22 +56,24 @@ export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, a
     ARRAY JOIN values`;
 }
 
-/** As rowsOfEvents, for distinct visitors and counts of events only; of custom events one each. */
+/** As rowsOfEvents, for distinct visitors and counts of events only: one of each fitting event; of an attribute, which most events of a visit share, one of each value. */
 export function rowsToRank(question: Question, type: MetricType, bind: Bind): string {
-  const { of, value } = dimensions[type];
+  const { of, value, isAttribute } = dimensions[type];
   if (of === 'visit') return rowsOfEvents(question, type, bind);
-  const country = isPlace(type) ? 'events.country' : "''";
-  const valuesOf = type === 'event' ? 'groupArrayIf' : 'groupUniqArrayIf';
+  const text = `toString(${value})`;
+  const [kept, x, country] = isPlace(type)
+    ? [`(${text}, events.country)`, 'value.1', 'toString(value.2)']
+    : [text, 'value', "''"];
   return `
-    SELECT values.1 AS x, values.2 AS x_country, visitor, 1 AS value_events
+    SELECT ${x} AS x, ${country} AS x_country, visitor, 1 AS value_events
     FROM (
-      SELECT ${VISITOR_OF_VISIT} AS visitor, ${valuesOf}((toString(${value}), ${country}), ${eventCondition(question, bind)}) AS values
+      SELECT ${VISITOR_OF_VISIT} AS visitor, ${isAttribute ? 'groupUniqArrayIf' : 'groupArrayIf'}(${kept}, ${eventCondition(question, bind)}) AS values
       FROM events
       WHERE ${visitScope(question, bind)}
       GROUP BY visit_id
       HAVING ${visitCondition(question, bind, 'countIf(event_type = 1)')}
     )
-    ARRAY JOIN values`;
+    ARRAY JOIN values AS value`;
 }
 
 /** Whether rowsOfVisits gives the same: the value and what is filtered by stand in a visit's row. */
