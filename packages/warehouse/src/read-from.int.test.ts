@@ -18,13 +18,11 @@ import { createTestWarehouse } from './test-warehouse.ts';
 // Each way to an answer is forced in turn: what reads rollups, with the range's ends from events, must answer as what reads events alone.
 
 const { warehouse, client, database } = await createTestWarehouse();
-const channel = createQuestionChannel(parseClickHouseUrl(database.url), readSettings);
-afterAll(channel.close);
-const run = createRunQuery(channel);
-const withSetting =
-  (setting: string): RunQuery =>
-  ({ sql, params }, context, row) =>
-    run({ sql: `${sql}${sql.includes(' SETTINGS ') ? ',' : ' SETTINGS'} ${setting}`, params }, context, row);
+const address = parseClickHouseUrl(database.url);
+const channel = createQuestionChannel(address, readSettings);
+const withoutProjections = createQuestionChannel(address, { ...readSettings, optimize_use_projections: 0 });
+afterAll(() => Promise.all([channel.close(), withoutProjections.close()]));
+const [run, scanning] = [createRunQuery(channel), createRunQuery(withoutProjections)];
 
 const seed = Number(process.env.REFERENCE_SEED ?? Date.now() % 1_000_000);
 const types = Object.keys(dimensions) as MetricType[];
@@ -36,7 +34,6 @@ test(`rollups, projection and events give the same answers, merged or not (seed 
   const blocks: (typeof sites)[number]['rows'][] = [[], [], [], []];
   for (const row of sites.flatMap(({ rows }) => rows)) chance.pick(blocks).push(row);
   for (const block of blocks) await warehouse.insertEvents(toBlock(block), randomUUID());
-  const scanning = withSetting('optimize_use_projections = 0');
   for (const merged of [false, true]) {
     if (merged)
       for (const table of ['site_visits', 'site_15m', 'site_texts', 'events'])
@@ -74,7 +71,7 @@ test('a path is looked up in the projection, and gives what a scan gives', async
       return answer;
     };
   for (const from of ['events', 'rollups'] as const) {
-    const scanned = await getStats(counting('all', withSetting('optimize_use_projections = 0')), question, from);
+    const scanned = await getStats(counting('all', scanning), question, from);
     expect((await getStats(counting('projection', run), question, from)).value).toEqual(scanned.value);
     expect(scanned.value.pageviews).toBe(100);
   }
