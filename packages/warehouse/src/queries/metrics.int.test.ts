@@ -206,3 +206,21 @@ test('hundreds of long texts full of quotes are ranked, expanded and found as sh
   expect(await found("'''")).toBe(300);
   expect(await found('1007')).toBe(1);
 });
+
+test.each([5, 50])(
+  '%i pages that one visitor views again and again rank behind those of many visitors',
+  async (viewedAgain) => {
+    const { metrics } = await siteWith([
+      ...Array.from({ length: viewedAgain * 20 }, (_, i) => ({
+        t: '10:00',
+        session: 'again',
+        urlPath: `/again/${i % viewedAgain}`,
+      })),
+      ...Array.from({ length: 45 }, (_, i) => ({ t: '10:00', session: `u${i}`, urlPath: `/read/${i % 3}` })),
+    ]);
+    const read = [0, 1, 2].map((i) => ({ x: `/read/${i}`, y: 15 }));
+    expect(await metrics('path', { limit: 3 })).toEqual(read);
+    expect(await metrics('path', { limit: 4 })).toEqual([...read, { x: '/again/0', y: 1 }]);
+    expect(await metrics('path', { limit: 1, offset: 1 })).toEqual([read[1]]);
+  },
+);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { containsText } from '../filters.ts';
+import { fitsParameter } from '../parameter-text.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -7,7 +8,7 @@ import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
 import { cutVisits, visitsOfTwoVisitors } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
-import { findCandidates, hasText, isOfTexts } from './text-candidates.ts';
+import { type Candidates, findCandidates, hasText, isOfTexts } from './text-candidates.ts';
 import {
   areInSingleEvents,
   areInVisits,
@@ -56,7 +57,10 @@ export async function getMetrics(
   return { value: rows, timing };
 }
 
-/** Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. */
+/**
+ * Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. If
+ * one can, then once more of all that have at least as many events as the last one has visitors.
+ */
 async function rankSingleEvents(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
   const { type, limit, offset, search } = options;
   const [found, candidates] = await Promise.all([
@@ -78,11 +82,19 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   };
   const answer = (value: Metric[]): Answer<Metric[]> => ({ value, timing: oneAfterTheOther(timings) });
 
+  /** Of texts with at least so many events; undefined if they are too many to be named. `isSettled`: no other can have as many visitors. */
+  const rankAmong = async ({ texts, areAll }: Candidates, atLeast: number) => {
+    const named = texts.filter(({ events }) => events >= atLeast).map(({ text }) => text);
+    if ((named.length === texts.length && !areAll) || !fitsParameter(named)) return undefined;
+    const ranked = await rank((bind) => hasText(type, named, bind));
+    const fewest = ranked.length === limit ? (ranked.at(-1)?.y ?? 0) : 0;
+    return { ranked, fewest, isSettled: fewest > (texts[named.length]?.events ?? -1) };
+  };
+
   if (candidates) {
-    const { texts, nextEvents } = candidates.value;
-    const ranked = await rank((bind) => hasText(type, texts, bind));
-    const last = ranked.at(-1);
-    if (nextEvents === undefined || (ranked.length === limit && last && last.y > nextEvents)) return answer(ranked);
+    const first = await rankAmong(candidates.value, candidates.value.expectedEvents);
+    const settled = first?.isSettled === false ? await rankAmong(candidates.value, first.fewest) : first;
+    if (settled) return answer(settled.ranked);
   }
   return answer(await rank());
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { dateTime } from '../conditions.ts';
 import { containsText } from '../filters.ts';
-import { fitsParameter } from '../parameter-text.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, DateRange, Question } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
@@ -21,15 +20,17 @@ export function isOfTexts(question: Question, type: MetricType): boolean {
 
 const TextRow = z.object({ text: z.string(), events: z.number() });
 
-/** `nextEvents`: no other text has more events in the range; undefined if there is no other. */
-export type Candidates = { texts: string[]; nextEvents: number | undefined };
+/** `texts`: those with most events in the months of the range, most first; `areAll`: there are no others. */
+export type Candidates = {
+  texts: z.infer<typeof TextRow>[];
+  areAll: boolean;
+  /** About so many of them the last one wanted has in the range. */
+  expectedEvents: number;
+};
 
 const candidatesMax = 2_000;
 
-/**
- * The texts that most events have in the months of the range: so many that the first `wanted` by visitors are probably among them, as they are if
- * the range is like its months and their texts are seen at most twice by a visitor.
- */
+/** Texts among which the first `wanted` by visitors probably are. */
 export async function findCandidates(
   run: RunQuery,
   question: Question,
@@ -44,11 +45,8 @@ export async function findCandidates(
       GROUP BY text ORDER BY events DESC LIMIT ${bind(count + 1, 'UInt64')}`;
   });
   const { rows, timing } = await run(query, question, TextRow);
-  const enough = ((rows[wanted - 1]?.events ?? 0) * share) / 2;
-  const tooFew = rows.findIndex(({ events }, index) => index >= wanted && events < enough);
-  const texts = rows.slice(0, tooFew < 0 ? count : Math.min(tooFew, count)).map(({ text }) => text);
-  while (!fitsParameter(texts)) texts.length = Math.floor(texts.length / 2);
-  return { value: { texts, nextEvents: rows[texts.length]?.events }, timing };
+  const expectedEvents = (rows[wanted - 1]?.events ?? 0) * share;
+  return { value: { texts: rows, areAll: rows.length <= count, expectedEvents }, timing };
 }
 
 /** Condition on events: those with one of the texts. */
