@@ -1,3 +1,4 @@
+import { fitsParameter } from './parameter-text.ts';
 import type { Bind } from './query.ts';
 import type { Comparison, Filter, FilterName, FilterOperator } from './question.ts';
 
@@ -77,8 +78,11 @@ function matchesExpression(column: string, expression: string, bind: Bind): stri
   return `(match(${column}, ${pattern}) AND match('', ${pattern}) IN (0, 1))`;
 }
 
-function equalsExactly(column: string, values: readonly string[], bind: Bind): string {
-  return `(${column} IN ${bind(values, 'Array(String)')})`;
+/** Trap: a parameter holds 128 KiB at most, so a long list goes in several. */
+export function equalsExactly(column: string, values: readonly string[], bind: Bind): string {
+  if (values.length < 2 || fitsParameter(values)) return `(${column} IN ${bind(values, 'Array(String)')})`;
+  const half = Math.floor(values.length / 2);
+  return anyOf([values.slice(0, half), values.slice(half)].map((part) => equalsExactly(column, part, bind)));
 }
 
 function equalsIgnoringCase(column: string, values: readonly string[], bind: Bind): string {

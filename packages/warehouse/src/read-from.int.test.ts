@@ -52,31 +52,48 @@ test(`rollups, projection and events give the same answers, merged or not (seed 
   }
 }, 600_000);
 
+const manyPaths: TestEvent[] = Array.from({ length: 30_000 }, (_, i) => ({
+  t: Date.UTC(2026, 5, 1) + i * 60_000,
+  session: `u${i % 500}`,
+  visit: `v${Math.floor(i / 3)}`,
+  urlPath: `/${i % 300}`,
+}));
+
 test('a path is looked up in the projection, and gives what a scan gives', async () => {
   const site = createTestSite(warehouse);
-  const events: TestEvent[] = Array.from({ length: 30_000 }, (_, i) => ({
-    t: Date.UTC(2026, 5, 1) + i * 60_000,
-    session: `u${i % 500}`,
-    visit: `v${Math.floor(i / 3)}`,
-    urlPath: `/${i % 300}`,
-  }));
-  await site.insert(events);
+  await site.insert(manyPaths);
   const question = site.ask({ filters: [{ name: 'path', op: 'eq', values: ['/7'] }] });
-  const read = { all: 0, projection: 0 };
-  const counting =
-    (way: keyof typeof read, asked: RunQuery): RunQuery =>
-    async (...args) => {
-      const answer = await asked(...args);
-      read[way] += answer.timing.rowsRead;
-      return answer;
-    };
+  const [all, projection] = [counting(scanning), counting(run)];
   for (const from of ['events', 'rollups'] as const) {
-    const scanned = await getStats(counting('all', scanning), question, from);
-    expect((await getStats(counting('projection', run), question, from)).value).toEqual(scanned.value);
+    const scanned = await getStats(all.run, question, from);
+    expect((await getStats(projection.run, question, from)).value).toEqual(scanned.value);
     expect(scanned.value.pageviews).toBe(100);
   }
-  expect(read.projection).toBeLessThan(read.all);
+  expect(projection.counts.rowsRead).toBeLessThan(all.counts.rowsRead);
 }, 120_000);
+
+test('a text that is in paths alone is searched in paths alone, in the projection', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert(manyPaths);
+  const [all, projection] = [counting(scanning), counting(run)];
+  const [page, search] = [{ offset: 0, limit: 20 }, { search: '/299' }];
+  const found = await listEvents(projection.run, site.ask(), page, search, 'rollups');
+  expect(found.value).toEqual((await listEvents(all.run, site.ask(), page, search, 'rollups')).value);
+  expect([found.value.count, found.value.rows.length]).toEqual([100, 20]);
+  expect(projection.counts.rowsRead).toBeLessThan(all.counts.rowsRead);
+}, 120_000);
+
+/** What was asked by a way, and how many rows that read. */
+function counting(asked: RunQuery) {
+  const counts = { queries: 0, rowsRead: 0 };
+  const counted: RunQuery = async (...args) => {
+    counts.queries++;
+    const answer = await asked(...args);
+    counts.rowsRead += answer.timing.rowsRead;
+    return answer;
+  };
+  return { run: counted, counts };
+}
 
 test('a deep page of the log holds the same events as when the log is read from its start', async () => {
   const site = createTestSite(warehouse);
@@ -105,13 +122,22 @@ test('events of a range with few of them are read themselves, and rollups where 
       SELECT '${site.websiteId}', toDateTime64('2026-06-01 00:00:00', 3, 'UTC') + number * 12, generateUUIDv7(), toUUID('${randomUUID()}'), toUUID('${uuidV7(Date.UTC(2026, 5, 1), 1)}'), 1
       FROM numbers(210000)`,
   });
-  const choose = createChooseReadFrom(client, run);
+  const counted = counting(run);
+  const choose = createChooseReadFrom(client, counted.run);
   const ask = (startAt: string, endAt: string) =>
     choose(site.ask({ range: { startAt: new Date(startAt), endAt: new Date(endAt) } }));
-  expect(await ask('2026-06-01T00:00Z', '2026-07-01T00:00Z')).toBe('rollups');
+  // Who asks first may go away; whoever asks meanwhile, or later, has the same counts.
+  const month = { startAt: new Date('2026-06-01T00:00Z'), endAt: new Date('2026-07-01T00:00Z') };
+  const gone = AbortSignal.abort();
+  const first = await Promise.all([
+    choose(site.ask({ range: month, signal: gone })),
+    choose(site.ask({ range: month })),
+  ]);
+  expect(first).toEqual(['rollups', 'rollups']);
   expect(await ask('2020-01-01T00:00Z', '2030-01-01T00:00Z')).toBe('rollups');
   expect(await ask('2026-06-05T00:00Z', '2026-06-15T00:00Z')).toBe('events');
   expect(await ask('2026-07-01T00:00Z', '2026-08-01T00:00Z')).toBe('events');
+  expect(counted.counts.queries).toBe(1);
   expect(await choose(empty.ask())).toBe('events');
 
   const away = createQuestionChannel(parseClickHouseUrl('http://127.0.0.1:1/none'), readSettings);

@@ -14,83 +14,93 @@ export type ChooseReadFrom = (question: Question) => Promise<ReadFrom>;
 /** So many events in a range cost about what it costs to look its ends up, which no rollup answers (tests/load/README.md). */
 const fewEventsMax = 150_000;
 
-/** Events until the rollups are filled; then events of ranges with few of them, and rollups of the others, unless one is `wanted`. */
+/**
+ * Events until the rollups are filled; then events of ranges with few of them, and rollups of the others. `run`: with little patience, as questions
+ * wait for it. `wanted`: instead of counting.
+ */
 export function createChooseReadFrom(client: ClickHouseClient, run: RunQuery, wanted?: ReadFrom): ChooseReadFrom {
   const areRollupsFilled = createAreRollupsFilled(client);
   const eventsIn = createEventsIn(run);
   return async (question) => {
-    if (wanted === 'events' || !(await areRollupsFilled(question.signal))) return 'events';
+    if (wanted === 'events' || !(await areRollupsFilled())) return 'events';
     return wanted ?? ((await eventsIn(question)) > fewEventsMax ? 'rollups' : 'events');
   };
 }
 
-const fillingPauseMs = 5_000;
-const fillingMaxMs = 2_000;
+/** A server that does not answer holds questions up for a moment only; it tells what is wrong by itself. */
+export const lookMaxMs = 2_000;
+const failedLookPauseMs = 5_000;
 
-/** Looks again every few seconds until they are. A server that does not answer holds the question up for a moment only; it tells what is wrong by itself. */
+/** Looks again every few seconds until they are; who asks meanwhile waits for the same look. */
 function createAreRollupsFilled(client: ClickHouseClient) {
-  let areFilled = false;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  return async (signal: AbortSignal | undefined): Promise<boolean> => {
-    if (areFilled || performance.now() - askedAtMs < fillingPauseMs) return areFilled;
-    askedAtMs = performance.now();
-    const inTime = AbortSignal.timeout(fillingMaxMs);
-    const isFilled = isApplied(client, siteVisitsMigration, signal ? AbortSignal.any([signal, inTime]) : inTime);
-    if (await isFilled.catch(() => false)) areFilled = true;
+  let areFilled = Promise.resolve(false);
+  let lookAgainAtMs = Number.NEGATIVE_INFINITY;
+  return (): Promise<boolean> => {
+    if (performance.now() < lookAgainAtMs) return areFilled;
+    lookAgainAtMs = performance.now() + failedLookPauseMs;
+    areFilled = isApplied(client, siteVisitsMigration, AbortSignal.timeout(lookMaxMs)).catch(() => false);
+    void areFilled.then((areNow) => {
+      if (areNow) lookAgainAtMs = Number.POSITIVE_INFINITY;
+    });
     return areFilled;
   };
 }
 
-const MonthRow = z.object({ startMs: z.number(), endMs: z.number(), events: z.number() });
-type Months = readonly z.infer<typeof MonthRow>[];
+const DaysRow = z.object({ days: z.array(z.number()), events: z.array(z.number()) });
+/** Days (UTC, since 1970) with pageviews or custom events, and how many these are. */
+type Days = z.infer<typeof DaysRow>;
 
-const monthsMaxAgeMs = 600_000;
-const countingMaxMs = 2_000;
+const dayMs = 86_400_000;
+const daysMaxAgeMs = 600_000;
 /** Of which the counts are remembered. */
-const websitesMax = 10_000;
+const websitesMax = 2_000;
 
 /**
- * About how many events of the website lie in the range: its months' counts, which are remembered for some minutes, as if the events of a month
- * were spread evenly. Infinity when they cannot be counted.
+ * About how many pageviews and custom events of the website lie in the range: its days' counts, which are remembered for some minutes, as if those of a
+ * day were spread evenly. Infinity when they cannot be counted.
  */
 function createEventsIn(run: RunQuery) {
-  const remembered = new Map<string, { months: Promise<Months>; untilMs: number }>();
+  const remembered = new Map<string, { days: Promise<Days | undefined>; untilMs: number }>();
 
-  function monthsOf({ websiteId, route }: Question): Promise<Months> {
+  function daysOf({ websiteId, route }: Question): Promise<Days | undefined> {
     const known = remembered.get(websiteId);
-    if (known && known.untilMs > performance.now()) return known.months;
+    if (known && known.untilMs > performance.now()) return known.days;
     remembered.delete(websiteId);
     const [oldest] = remembered.keys();
     if (oldest !== undefined && remembered.size >= websitesMax) remembered.delete(oldest);
-    // Not until whoever asked first goes away: others wait for the same answer.
-    const signal = AbortSignal.timeout(countingMaxMs);
-    const months = run(monthsQuery(websiteId), { websiteId, route, signal }, MonthRow).then(({ rows }) => rows);
-    remembered.set(websiteId, { months, untilMs: performance.now() + monthsMaxAgeMs });
-    months.catch(() => remembered.delete(websiteId));
-    return months;
+    // Without the signal of whoever asked first: others wait for the same answer.
+    const days = run(daysQuery(websiteId), { websiteId, route }, DaysRow).then(
+      ({ rows }) => rows[0],
+      () => undefined,
+    );
+    const entry = { days, untilMs: performance.now() + daysMaxAgeMs };
+    remembered.set(websiteId, entry);
+    void days.then((counted) => {
+      if (!counted) entry.untilMs = performance.now() + failedLookPauseMs;
+    });
+    return days;
   }
 
   return async (question: Question): Promise<number> => {
     const [startMs, endMs] = [question.range.startAt.getTime(), question.range.endAt.getTime()];
-    const months = await monthsOf(question).catch(() => undefined);
-    if (!months) return Number.POSITIVE_INFINITY;
-    let events = 0;
-    for (const month of months) {
-      const insideMs = Math.min(month.endMs, endMs) - Math.max(month.startMs, startMs);
-      if (insideMs > 0) events += (month.events * insideMs) / (month.endMs - month.startMs);
-    }
-    return events;
+    const counted = await daysOf(question);
+    if (!counted) return Number.POSITIVE_INFINITY;
+    return counted.days.reduce((sum, day, index) => {
+      const insideMs = Math.min((day + 1) * dayMs, endMs) - Math.max(day * dayMs, startMs);
+      return insideMs > 0 ? sum + ((counted.events[index] ?? 0) * insideMs) / dayMs : sum;
+    }, 0);
   };
 }
 
-/** Each month from its first to its last quarter of an hour with an event. */
-function monthsQuery(websiteId: string) {
+function daysQuery(websiteId: string) {
   return buildQuery(
     (bind) => `
-    SELECT toInt64(toUnixTimestamp(min(bucket))) * 1000 AS startMs, toInt64(toUnixTimestamp(max(bucket)) + 900) * 1000 AS endMs,
-      toInt64(sum(pageviews + custom_events)) AS events
-    FROM site_15m
-    WHERE website_id = ${bind(websiteId, 'UUID')}
-    GROUP BY toStartOfMonth(bucket)`,
+    SELECT groupArray(day) AS days, groupArray(day_events) AS events
+    FROM (
+      SELECT toUInt32(toDate(bucket)) AS day, sum(pageviews + custom_events) AS day_events
+      FROM site_15m
+      WHERE website_id = ${bind(websiteId, 'UUID')}
+      GROUP BY day
+    )`,
   );
 }

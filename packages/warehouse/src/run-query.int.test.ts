@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createClient } from '@clickhouse/client';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
@@ -51,6 +51,13 @@ test('a query names its route and website, and ends when its caller goes away', 
   caller.abort();
   await expect(answer).rejects.toMatchObject({ kind: 'aborted' });
   await vi.waitFor(async () => expect(await running()).toEqual([]), 10_000);
+});
+
+test('nothing of a question stays at the signal of its caller, who may ask many', async () => {
+  const { signal } = new AbortController();
+  await run(query('SELECT 1 AS n'), { ...context, signal }, Row);
+  await expect(run(query('SELECT'), { ...context, signal }, Row)).rejects.toThrow();
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('a caller who is gone already asks nothing', async () => {

@@ -2,7 +2,7 @@ import type { Timing } from './question.ts';
 
 /** Of queries that ran side by side. */
 export const sideBySide = (timings: readonly Timing[]): Timing =>
-  added(timings, Math.max(...timings.map(({ elapsedMs }) => elapsedMs)));
+  added(timings, Math.max(0, ...timings.map(({ elapsedMs }) => elapsedMs)));
 
 /** Of queries that ran one after the other. */
 export const oneAfterTheOther = (timings: readonly Timing[]): Timing =>

@@ -1,4 +1,4 @@
-import { dateTime, instant } from './conditions.ts';
+import { dateTime, instant, ONE_THREAD } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { FilterName, Question } from './question.ts';
 
@@ -59,7 +59,6 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
   // Of the quarters only strays are irregular. Attributes may differ anywhere: then strays from elsewhere are added, as looking each visit up is dear.
   const near = `${beganAround(startAt, startAt, bind)} OR ${beganAround(endAt, endAt, bind)} OR ${isStray}`;
   const visits = (keys: string) => `SELECT * FROM site_visits FINAL WHERE ${site} AND (${keys}) AND ${isCut}`;
-  // What lies near the two ends is little: a second thread would cost more than it brings.
   const found =
     without === 'attributes' ? `${visits(began)} UNION ALL ${visits(`NOT (${began}) AND ${isStray}`)}` : visits(near);
   return `(
@@ -70,7 +69,7 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       minOrNullIf(first_at, ${isIrregular}),
       maxOrNullIf(last_at, ${isIrregular}))
     FROM (${found})
-    ${without === 'attributes' ? '' : 'SETTINGS max_threads = 1'}
+    ${without === 'attributes' ? '' : ONE_THREAD}
   ) AS cut`;
 }
 

@@ -15,7 +15,7 @@ import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
 import type { Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
-import { createChooseReadFrom, type ReadFrom } from './read-from.ts';
+import { createChooseReadFrom, lookMaxMs, type ReadFrom } from './read-from.ts';
 import { planRetention, setRetention } from './retention.ts';
 import { drawActiveWebsites, findRollupDrift } from './rollup-drift.ts';
 import type { RollupScope } from './rollup-parts.ts';
@@ -29,7 +29,7 @@ export type Warehouse = ReturnType<typeof createWarehouse>;
 export type WarehouseOptions = {
   /** Hears of every question's queries. */
   onQuery?: OnQuery;
-  /** For tests: not by how many events there are; `rollups`: as soon as they are filled. */
+  /** For tests: where all answers come from, however many events there are; `rollups` only once they are filled. */
   readFrom?: ReadFrom;
 };
 
@@ -39,7 +39,8 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
   const client = createClient(clientOptions(address));
   const channel = createQuestionChannel(address, readSettings);
   const run = createRunQuery(channel, options.onQuery);
-  const choose = createChooseReadFrom(client, run, options.readFrom);
+  const look = createRunQuery(channel, options.onQuery, lookMaxMs);
+  const choose = createChooseReadFrom(client, look, options.readFrom);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),

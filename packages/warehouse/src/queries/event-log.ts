@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { EVENT_ORDER, matchCondition, rangeScope } from '../conditions.ts';
+import { EVENT_ORDER, matchCondition, ONE_THREAD, rangeScope } from '../conditions.ts';
 import type { EventCursor } from '../event-cursor.ts';
-import { containsText } from '../filters.ts';
-import { fitsParameter } from '../parameter-text.ts';
+import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -10,7 +9,7 @@ import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
 import { hasFilters } from '../visit-rows.ts';
 import { afterWholeQuarters, outsideWholeQuarters, wholeQuarters } from '../whole-quarters.ts';
-import { textsOfMonths } from './text-candidates.ts';
+import { textColumns, textsOfMonths } from './text-candidates.ts';
 
 /** Where to read: `offset` rows from the newest, or behind a row read before. */
 export type LogPage = { offset: number; limit: number } | { cursor: EventCursor; limit: number };
@@ -106,11 +105,11 @@ async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<
     return { value: rows, timing };
   }
   const skip = await run(skipQuery(question, page.offset), question, SkipRow);
-  const { beforeMs, skipped } = skip.rows[0] ?? { beforeMs: undefined, skipped: 0 };
-  const rest = { ...page, offset: page.offset - skipped };
-  const isOlder = (bind: Bind) => `created_at < fromUnixTimestamp64Milli(${bind(beforeMs ?? 0, 'Int64')}, 'UTC')`;
-  const query = eventLogQuery(scope, rest, beforeMs === undefined ? undefined : isOlder);
-  const { rows, timing } = await run(query, question, LogRow);
+  const [begin] = skip.rows;
+  const rest = { ...page, offset: page.offset - (begin?.skipped ?? 0) };
+  const isOlder =
+    begin && ((bind: Bind) => `created_at < fromUnixTimestamp64Milli(${bind(begin.beforeMs, 'Int64')}, 'UTC')`);
+  const { rows, timing } = await run(eventLogQuery(scope, rest, isOlder), question, LogRow);
   return { value: rows, timing: oneAfterTheOther([skip.timing, timing]) };
 }
 
@@ -120,7 +119,9 @@ async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<
  */
 async function searchPage(run: RunQuery, searched: LogScope, page: LogPage) {
   const { question } = searched;
-  const looked = isOfTexts(searched) ? await run(textsQuery(searched), question, TextsRow) : undefined;
+  const looked = areTextsKnown(searched) ? await run(textsQuery(searched), question, TextsRow) : undefined;
+  const nothing = { value: [], timing: oneAfterTheOther([]) };
+  if (looked?.rows.length === 0) return [nothing, { rows: [{ total: 0 }], timing: looked.timing }] as const;
   const scope = looked ? { ...searched, texts: foundTexts(looked.rows) } : searched;
   const counted = await run(foundQuery(scope), question, FoundRow);
   const { total, times } = counted.rows[0] ?? { total: 0, times: [] };
@@ -135,8 +136,10 @@ async function searchPage(run: RunQuery, searched: LogScope, page: LogPage) {
     return [await readInstants(run, scope, page, older.slice(0, page.limit + equal)), count] as const;
   }
   const { offset, limit } = page;
-  const begin = times.indexOf(times[offset] ?? Number.NaN);
-  const wanted = begin < 0 ? [] : times.slice(begin, offset + limit);
+  const newestMs = times[offset];
+  if (newestMs === undefined) return [nothing, count] as const;
+  const begin = times.indexOf(newestMs);
+  const wanted = times.slice(begin, offset + limit);
   return [await readInstants(run, scope, { limit, offset: offset - begin }, wanted), count] as const;
 }
 
@@ -152,7 +155,7 @@ async function readInstants(run: RunQuery, scope: LogScope, page: LogPage, times
 const foundMax = 1_000;
 const FoundRow = CountRow.extend({ times: z.array(z.number()) });
 
-/** Reads no column that the projection by path has not. */
+/** Asks for instants and not for ids, which the projection by path has not: so a text that only paths hold is looked up there. */
 function foundQuery(scope: LogScope): Query {
   return buildQuery(
     (bind) =>
@@ -160,17 +163,14 @@ function foundQuery(scope: LogScope): Query {
   );
 }
 
-function isOfAllEvents({ question, search }: LogScope): boolean {
+function isUnfiltered({ question, search }: LogScope): boolean {
   const { cohort, collectedSince, excludeBounce } = question;
   return !cohort && !collectedSince && !excludeBounce && !hasFilters(question) && search === '';
 }
 
-/** What lies together in the sort key: more threads would each begin to read somewhere. */
-const ONE_THREAD = 'SETTINGS max_threads = 1';
-
 /** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
 const isCountedByQuarters = (scope: LogScope): boolean =>
-  scope.from === 'rollups' && scope.question.eventType !== 5 && isOfAllEvents(scope);
+  scope.from === 'rollups' && scope.question.eventType !== 5 && isUnfiltered(scope);
 
 const quarterEvents = ({ eventType }: Question): string =>
   eventType === 1 ? 'pageviews' : eventType === 2 ? 'custom_events' : 'pageviews + custom_events';
@@ -210,7 +210,7 @@ function eventLogQuery(scope: LogScope, page: LogPage, condition: (bind: Bind) =
     ${LOG_ROWS}
     WHERE ${logScope(scope, bind)} AND ${condition(bind)}${'cursor' in page ? ` AND ${olderThan(page.cursor, bind)}` : ''}
     ${NEWEST_FIRST}
-    LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')} ${isOfAllEvents(scope) ? ONE_THREAD : ''}`,
+    LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')} ${isUnfiltered(scope) && scope.question.eventType === undefined ? ONE_THREAD : ''}`,
   );
 }
 
@@ -232,16 +232,13 @@ function logScope(scope: LogScope, bind: Bind): string {
   return conditions.join(' AND ');
 }
 
-const searchedColumns = { path: 'url_path', title: 'page_title', event: 'event_name' } as const;
-type Kind = keyof typeof searchedColumns;
-
 /** Of each column the texts, `many` if they are too many to be named; columns without any are left out. */
-type FoundTexts = ReadonlyMap<Kind, readonly string[] | 'many'>;
+type FoundTexts = ReadonlyMap<string, readonly string[] | 'many'>;
 
-/** There are far less texts in the range's months than events; site_texts has none of performance events. */
-const isOfTexts = ({ question, from }: LogScope): boolean => from === 'rollups' && question.eventType !== 5;
+/** Whether site_texts has all texts that are searched through, far fewer than there are events; it has none of performance events. */
+const areTextsKnown = ({ question, from }: LogScope): boolean => from === 'rollups' && question.eventType !== 5;
 
-const TextsRow = z.object({ kind: z.enum(['path', 'title', 'event']), count: z.number(), texts: z.array(z.string()) });
+const TextsRow = z.object({ kind: z.string(), count: z.number(), texts: z.array(z.string()) });
 const textsMax = 1_000;
 
 function textsQuery({ question, search }: LogScope): Query {
@@ -252,21 +249,18 @@ function textsQuery({ question, search }: LogScope): Query {
   );
 }
 
-function foundTexts(rows: readonly z.infer<typeof TextsRow>[]): FoundTexts {
-  const areNamed = ({ count, texts }: (typeof rows)[number]) => count === texts.length && fitsParameter(texts);
-  return new Map(rows.map((row) => [row.kind, areNamed(row) ? row.texts : 'many']));
-}
+const foundTexts = (rows: readonly z.infer<typeof TextsRow>[]): FoundTexts =>
+  new Map(rows.map(({ kind, count, texts }) => [kind, count === texts.length ? texts : 'many']));
 
 function searchCondition({ question, search, texts }: LogScope, bind: Bind): string {
-  const conditions = Object.entries(searchedColumns).flatMap(([name, column]) => {
-    const kind = name as Kind;
+  const conditions = Object.entries(textColumns).flatMap(([kind, column]) => {
     if (!texts) return containsText(column, search, bind);
     const found = texts.get(kind);
     if (found === undefined) return [];
-    if (found !== 'many') return `${column} IN ${bind(found, 'Array(String)')}`;
+    if (found !== 'many') return equalsExactly(column, found, bind);
     return `${column} IN (SELECT text FROM site_texts WHERE ${textsOfMonths(question, bind)} AND kind = ${bind(kind, 'String')} AND ${containsText('text', search, bind)})`;
   });
-  return conditions.length === 0 ? '0' : `(${conditions.join(' OR ')})`;
+  return `(${conditions.join(' OR ')})`;
 }
 
 /** The bound on created_at alone is there for the primary key. */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { fitsParameter } from '../parameter-text.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -54,7 +53,7 @@ export async function getExpandedMetrics(
   if (from === 'rollups' && areInSingleEvents(question, type)) {
     const ranked = await getMetrics(run, question, options, from);
     const values = [...new Set(ranked.value.map(({ x }) => x))];
-    if (fitsParameter(values)) return numbersOf(run, question, options, ranked, values);
+    return numbersOf(run, question, options, ranked, values);
   }
   return all((bind) => rowsOfEvents(question, type, bind));
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { containsText } from '../filters.ts';
-import { fitsParameter } from '../parameter-text.ts';
+import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -8,7 +7,7 @@ import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
 import { cutVisits, visitsOfTwoVisitors } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
-import { type Candidates, findCandidates, hasText, isOfTexts } from './text-candidates.ts';
+import { type Candidates, findCandidates, hasCandidates } from './text-candidates.ts';
 import {
   areInSingleEvents,
   areInVisits,
@@ -65,11 +64,10 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   const { type, limit, offset, search } = options;
   const [found, candidates] = await Promise.all([
     type === 'event' ? undefined : run(twoVisitorsQuery(question), question, FoundRow),
-    isOfTexts(question, type) ? findCandidates(run, question, { type, search, wanted: offset + limit }) : undefined,
+    hasCandidates(question, type) ? findCandidates(run, question, { type, search, wanted: offset + limit }) : undefined,
   ]);
   const oneVisitorPerVisit = !found || found.rows.length === 0;
-  const looks = [found, candidates].flatMap((look) => (look ? [look.timing] : []));
-  const timings = looks.length > 0 ? [sideBySide(looks)] : [];
+  const timings = [sideBySide([found, candidates].flatMap((look) => (look ? [look.timing] : [])))];
   const rank = async (among?: (bind: Bind) => string): Promise<Metric[]> => {
     const query = buildQuery((bind) => {
       const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
@@ -82,11 +80,11 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   };
   const answer = (value: Metric[]): Answer<Metric[]> => ({ value, timing: oneAfterTheOther(timings) });
 
-  /** Of texts with at least so many events; undefined if they are too many to be named. `isSettled`: no other can have as many visitors. */
+  /** Of texts with at least so many events; undefined if there may be others of that kind. `isSettled`: no other can have as many visitors. */
   const rankAmong = async ({ texts, areAll }: Candidates, atLeast: number) => {
     const named = texts.filter(({ events }) => events >= atLeast).map(({ text }) => text);
-    if ((named.length === texts.length && !areAll) || !fitsParameter(named)) return undefined;
-    const ranked = await rank((bind) => hasText(type, named, bind));
+    if (named.length === texts.length && !areAll) return undefined;
+    const ranked = await rank((bind) => equalsExactly(dimensions[type].value, named, bind));
     const fewest = ranked.length === limit ? (ranked.at(-1)?.y ?? 0) : 0;
     return { ranked, fewest, isSettled: fewest > (texts[named.length]?.events ?? -1) };
   };

@@ -105,7 +105,7 @@ function visitsByBuckets(question: Question, bind: Bind): string {
     GROUP BY first, last, first_quarter_ms, quarters`;
 }
 
-/** Trap: a parameter holds at most 128 KiB. 10,000 borders fit as steps from one to the next, not as instants. */
+/** 10,000 borders fit into a parameter (`fitsParameter`) as steps from one to the next, not as instants. */
 function borders(bucketStarts: readonly number[], bind: Bind): string {
   const steps = bucketStarts.map((start, index) => start - (bucketStarts[index - 1] ?? 0));
   return `arrayCumSum(${bind(steps, 'Array(Int64)')}) AS borders`;

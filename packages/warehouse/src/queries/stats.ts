@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventCondition, VISIT_KEY, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import { eventCondition, VISIT_HASH, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -92,7 +92,7 @@ function statsOfVisitsWithFittingEvents(question: Question): Query {
     FROM (
       SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, ${SECONDS_OF_ROW} AS seconds
       FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_KEY} IN (SELECT ${VISIT_KEY} ${fitting})
+      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
       SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, inCutVisits)})
     )`;

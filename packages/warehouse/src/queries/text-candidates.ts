@@ -7,15 +7,13 @@ import type { RunQuery } from '../run-query.ts';
 import { hasFilters } from '../visit-rows.ts';
 import type { MetricType } from './dimensions.ts';
 
-/** Columns whose texts are counted per month in site_texts. */
-const columns: Partial<Record<MetricType, { kind: string; column: string }>> = {
-  path: { kind: 'path', column: 'url_path' },
-  title: { kind: 'title', column: 'page_title' },
-};
+/** Columns whose texts are counted per month in site_texts, by their kind there. */
+export const textColumns = { path: 'url_path', title: 'page_title', event: 'event_name' } as const;
+type RankedText = 'path' | 'title';
 
-/** Whether site_texts knows values of the type, and nothing makes most of their events unfit. */
-export function isOfTexts(question: Question, type: MetricType): boolean {
-  return columns[type] !== undefined && question.eventType === undefined && !hasFilters(question);
+/** Whether candidates are found for a ranking of the type: site_texts knows its values, and nothing makes most of their events unfit. */
+export function hasCandidates(question: Question, type: MetricType): type is RankedText {
+  return (type === 'path' || type === 'title') && question.eventType === undefined && !hasFilters(question);
 }
 
 const TextRow = z.object({ text: z.string(), events: z.number() });
@@ -24,7 +22,7 @@ const TextRow = z.object({ text: z.string(), events: z.number() });
 export type Candidates = {
   texts: z.infer<typeof TextRow>[];
   areAll: boolean;
-  /** About so many of them the last one wanted has in the range. */
+  /** How many events the last one wanted has in the range, if the range is like its months. */
   expectedEvents: number;
 };
 
@@ -34,12 +32,13 @@ const candidatesMax = 2_000;
 export async function findCandidates(
   run: RunQuery,
   question: Question,
-  { type, search, wanted }: { type: MetricType; search?: string | undefined; wanted: number },
+  { type, search, wanted }: { type: RankedText; search?: string | undefined; wanted: number },
 ): Promise<Answer<Candidates>> {
   const share = shareOfMonths(question.range);
+  // In a part of its months their order may be another: the smaller the part, the more are looked at.
   const count = Math.min(Math.ceil((20 + 4 * wanted) / share), candidatesMax);
   const query = buildQuery((bind) => {
-    const kind = `kind = ${bind(columns[type]?.kind ?? '', 'String')}`;
+    const kind = `kind = ${bind(type, 'String')}`;
     const found = search ? ` AND ${containsText('text', search, bind)}` : '';
     return `SELECT text, sum(site_texts.events) AS events FROM site_texts WHERE ${textsOfMonths(question, bind)} AND ${kind}${found}
       GROUP BY text ORDER BY events DESC LIMIT ${bind(count + 1, 'UInt64')}`;
@@ -49,19 +48,10 @@ export async function findCandidates(
   return { value: { texts: rows, areAll: rows.length <= count, expectedEvents }, timing };
 }
 
-/** Condition on events: those with one of the texts. */
-export function hasText(type: MetricType, texts: readonly string[], bind: Bind): string {
-  return `${columns[type]?.column} IN ${bind(texts, 'Array(String)')}`;
-}
-
-/** How much of its months (UTC), as far as they have passed, the range is. */
+/** How much of the time from the beginning of its first month (UTC) to its own end the range is. */
 function shareOfMonths({ startAt, endAt }: DateRange): number {
-  const fromMs = Date.UTC(startAt.getUTCFullYear(), startAt.getUTCMonth());
-  const toMs = Math.min(
-    Date.UTC(endAt.getUTCFullYear(), endAt.getUTCMonth() + 1),
-    Math.max(Date.now(), endAt.getTime()),
-  );
-  return Math.max((endAt.getTime() - startAt.getTime()) / (toMs - fromMs), 0.001);
+  const monthMs = Date.UTC(startAt.getUTCFullYear(), startAt.getUTCMonth());
+  return (endAt.getTime() - startAt.getTime() + 1) / (endAt.getTime() - monthMs + 1);
 }
 
 /** Rows of site_texts of the months (UTC) in which the range lies. */

@@ -1,4 +1,5 @@
-import { eventCondition, VISIT_KEY, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import { eventCondition, VISIT_HASH, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import { equalsExactly } from '../filters.ts';
 import type { Bind } from '../query.ts';
 import type { Question } from '../question.ts';
 import {
@@ -142,7 +143,7 @@ export function rowsOfSingleEvents(
 export function rowsOfValues(question: Question, type: MetricType, values: readonly string[], bind: Bind): string {
   const { value } = dimensions[type];
   const country = isPlace(type) ? 'events.country' : "''";
-  const fitting = `FROM events WHERE ${visitScope(question, bind)} AND ${eventCondition(question, bind)} AND ${value} IN ${bind(values, 'Array(String)')}`;
+  const fitting = `FROM events WHERE ${visitScope(question, bind)} AND ${eventCondition(question, bind)} AND ${equalsExactly(value, values, bind)}`;
   return `
     SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds
     FROM (
@@ -153,7 +154,7 @@ export function rowsOfValues(question: Question, type: MetricType, values: reado
     INNER JOIN (
       SELECT visit_id, ${VISITOR_OF_ROW} AS visitor, toUInt64(pageviews) AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
       FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_KEY} IN (SELECT ${VISIT_KEY} ${fitting})
+      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor, countIf(event_type = 1) AS visit_pageviews,
         intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS visit_seconds
