@@ -5,19 +5,19 @@ import { listen } from '@meridian/runtime/http/server';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import type { QueryEnv } from '../query-env.ts';
-import { clientSignal } from './node-answer.ts';
+import { clientSignal, isClientGone } from './node-answer.ts';
 
 test('what is asked for a client ends when its connection does: each request on it, also those behind another, and nothing of others', async () => {
-  const ended: AbortSignal[] = [];
+  const ended: boolean[] = [];
   let waiting = 0;
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on('warning', onWarning);
   const app = new Hono<QueryEnv>()
-    .get('/answered', (c) => c.json({ gone: clientSignal(c).aborted }))
+    .get('/answered', (c) => c.json({ gone: clientSignal(c).aborted || isClientGone(c) }))
     .get('/waits', (c) => {
       const signal = clientSignal(c);
-      signal.addEventListener('abort', () => ended.push(signal));
+      signal.addEventListener('abort', () => ended.push(isClientGone(c)));
       waiting++;
       return new Promise<Response>(() => {});
     });
@@ -37,6 +37,7 @@ test('what is asked for a client ends when its connection does: each request on 
   await expect.poll(() => ended.length).toBe(20);
   stays.destroy();
   await expect.poll(() => ended.length).toBe(21);
+  expect(ended).not.toContain(false);
   expect(warnings).toEqual([]);
   process.off('warning', onWarning);
   await server.close(0);

@@ -33,8 +33,11 @@ export function clientSignal(c: Context<QueryEnv>): AbortSignal {
   return client.signal;
 }
 
-/** Whether the client has gone away, so that nobody waits for the answer. Asking the request's signal would first make one. */
+/**
+ * Whether the client has gone away, so that nobody waits for the answer. Asking the request's signal would first make one, and an answer behind
+ * another on its connection is not destroyed with it.
+ */
 export function isClientGone(c: Context<QueryEnv>): boolean {
-  const answer = c.env?.outgoing;
-  return answer ? answer.destroyed && !answer.writableFinished : c.req.raw.signal.aborted;
+  const { incoming, outgoing } = c.env ?? {};
+  return incoming && outgoing ? incoming.socket.destroyed && !outgoing.writableFinished : c.req.raw.signal.aborted;
 }
