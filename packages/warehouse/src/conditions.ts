@@ -41,7 +41,10 @@ export function instant(at: Date, bind: Bind): string {
 /** The last second that a DateTime can hold. */
 const lastSecond = 4_294_967_295;
 
-/** The second of an instant (Unix ms), or the nearest that a DateTime can hold. */
+/**
+ * The second of an instant (Unix ms), or the nearest that a DateTime can hold. Trap: not for created_at, a DateTime64. Of `created_at < DateTime`
+ * ClickHouse (26.7) makes "up to the second before" when it looks for granules, and leaves out those that lie in that second.
+ */
 export function dateTime(ms: number, bind: Bind): string {
   return `toDateTime(${bind(Math.min(Math.max(Math.floor(ms / 1000), 0), lastSecond), 'Int64')}, 'UTC')`;
 }

@@ -51,7 +51,7 @@ export async function listRollupParts(client: ClickHouseClient, now: Date, scope
   for (const step of await steps(eventsAround(visits), 'start_hour', 'stray_visits', daily))
     parts.push({
       table: 'stray_visits',
-      events: inRange('created_at', step),
+      events: eventsIn(step),
       rows: `${site} AND start_hour >= ${instant(keptVisitsMs)}`, // whenever it began
       onlyMissing: true,
     });
@@ -64,20 +64,20 @@ export async function listRollupParts(client: ClickHouseClient, now: Date, scope
   for (const step of await steps(visits, 'start_hour', 'site_visits', withNeighbours))
     parts.push({
       table: 'site_visits',
-      events: inRange('created_at', eventsAround(step)),
+      events: eventsIn(eventsAround(step)),
       rows: `${site} AND ${inRange('start_hour', step)} AND ${ids} NOT IN ${strays}`,
     });
 
   for (const step of await steps(quarters, 'bucket', 'site_15m', daily))
     parts.push({
       table: 'site_15m',
-      events: inRange('created_at', step),
+      events: eventsIn(step),
       rows: `${site} AND ${inRange('bucket', step)}`,
     });
   for (const step of await steps(months, 'month', 'site_texts', monthly))
     parts.push({
       table: 'site_texts',
-      events: inRange('created_at', step),
+      events: eventsIn(step),
       rows: `${site} AND month >= toDate(${instant(step.fromMs)}, 'UTC') AND month < toDate(${instant(step.toMs)}, 'UTC')`,
     });
   return parts;
@@ -105,7 +105,11 @@ function eventsAround({ fromMs, toMs }: Range): Range {
 const inRange = (column: string, { fromMs, toMs }: Range) =>
   `${column} >= ${instant(fromMs)} AND ${column} < ${instant(toMs)}`;
 
-/** Where a column has a zone this is the same instant. */
+/** Trap: compared with a DateTime, events of the last second could be left out (conditions.ts). */
+const eventsIn = ({ fromMs, toMs }: Range) =>
+  `created_at >= fromUnixTimestamp64Milli(toInt64(${fromMs})) AND created_at < fromUnixTimestamp64Milli(toInt64(${toMs}))`;
+
+/** Without a zone, for no quotes: a part's condition becomes text in a setting. Where a column has a zone this is the same instant. */
 const instant = (ms: number) => `toDateTime(${Math.floor(ms / 1_000)})`;
 
 /** How days that have events or rows become steps: where the one of a day begins, and where it ends. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { createRollupCheck } from './rollup-check.ts';
 import { at, createTestSite } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 
-const { warehouse, client } = await createTestWarehouse();
+const { warehouse, client, database } = await createTestWarehouse();
 
 async function select(query: string): Promise<unknown[]> {
   const result = await client.query({ query, format: 'JSONCompactEachRow' });
@@ -75,4 +76,19 @@ test('a text counts per month (UTC) with the events of type 1 and 2 that carry i
     ['2026-06-01', 'title', '/a', 1],
     ['2026-06-01', 'event', '/a', 1],
   ]);
+});
+
+test('events of the last second of a day, an hour or a month are compared with their rollups, also when no earlier one lies with them', async () => {
+  const rollups = createRollupCheck(database.url);
+  for (const t of ['2026-06-10T23:59:59.999Z', '2026-06-11T09:59:59.001Z', '2026-06-30T23:59:59.500Z']) {
+    const site = createTestSite(warehouse);
+    await site.insert([{ t }]);
+    const scope = { websiteIds: [site.websiteId], from: new Date(at(t) - 3_600_000), to: new Date(at(t) + 1_000) };
+    expect(await rollups.compare(new Date(), scope), t).toEqual({ drifts: [], undecided: 0 });
+    expect(await rollups.compare(new Date(), { websiteIds: [site.websiteId] }), t).toEqual({
+      drifts: [],
+      undecided: 0,
+    });
+  }
+  await rollups.close();
 });

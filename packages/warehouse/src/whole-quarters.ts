@@ -1,4 +1,4 @@
-import { dateTime } from './conditions.ts';
+import { dateTime, instant } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { Question } from './question.ts';
 
@@ -15,12 +15,12 @@ export function wholeQuarters(question: Question, bind: Bind): string {
 /** Events of the range that lie in no whole quarter. */
 export function outsideWholeQuarters(question: Question, bind: Bind): string {
   const { fromMs, toMs } = bounds(question);
-  return `(created_at < ${dateTime(fromMs, bind)} OR created_at >= ${dateTime(toMs, bind)})`;
+  return `(created_at < ${instant(new Date(fromMs), bind)} OR created_at >= ${instant(new Date(toMs), bind)})`;
 }
 
 /** Events of the range that lie behind its last whole quarter. */
 export function afterWholeQuarters(question: Question, bind: Bind): string {
-  return `created_at >= ${dateTime(bounds(question).toMs, bind)}`;
+  return `created_at >= ${instant(new Date(bounds(question).toMs), bind)}`;
 }
 
 /** Where the whole quarters of the range begin and end; at the same instant if there are none. */

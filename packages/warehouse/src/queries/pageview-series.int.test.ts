@@ -81,3 +81,15 @@ test('without events all buckets are zero', async () => {
   const { value } = await warehouse.getPageviewSeries(site.ask(), [at('2026-06-01T00:00:00Z')]);
   expect(value).toEqual({ pageviews: [0], visits: [0] });
 });
+
+test('events of the last second before a quarter of an hour count, also when no earlier one lies with them', async () => {
+  const site = createTestSite(warehouse);
+  // A month of its own, so that no other website's events come into the same part of the table.
+  const day = '2019-10-15T';
+  await site.insert([{ t: `${day}15:59:59.999Z` }, { t: `${day}17:02:19.048Z` }]);
+  const question = site.ask(between(`${day}15:59:59.998Z`, `${day}19:05:13.904Z`));
+  const series = await warehouse.getPageviewSeries(question, [at(`${day}00:00:00Z`)]);
+  expect(series.value).toEqual({ pageviews: [2], visits: [1] });
+  const { count, rows } = (await warehouse.listEvents(question, { offset: 0, limit: 10 })).value;
+  expect([count, rows.length]).toEqual([2, 2]);
+});
