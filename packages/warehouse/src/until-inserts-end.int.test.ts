@@ -48,12 +48,17 @@ test('an insert that is under way is waited for, and what it stored is seen afte
 
 test('an insert that begins later is not waited for: others that follow one another without a pause keep nobody', async () => {
   const first = await beginInsert(2);
-  const waiting = untilInsertsEnd(client);
+  const asker = createClient({ url: database.url });
+  const questions = vi.spyOn(asker, 'query');
+  const waiting = untilInsertsEnd(asker);
+  // It asks again and again once it knows what it waits for.
+  await expect.poll(() => questions.mock.calls.length).toBeGreaterThan(3);
   const second = await beginInsert(3);
   await first.end();
   await waiting;
   expect(await storedRows(2)).toBe('1');
   await second.end();
+  await asker.close();
 });
 
 test('without inserts there is nothing to wait for', async () => {
