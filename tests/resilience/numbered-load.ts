@@ -17,6 +17,8 @@ export type NumberedLoad = {
   slowestMs: number;
   /** 503 without a Retry-After of 1 to 30 seconds. */
   unsound: string[];
+  /** All numbers below have been sent. */
+  sentBelow(): number;
   /** Ends every sender when its request is answered. */
   stop(): Promise<void>;
 };
@@ -55,6 +57,7 @@ export function startNumberedLoad(options: LoadOptions): NumberedLoad {
     statuses: new Map(),
     slowestMs: 0,
     unsound: [],
+    sentBelow: () => next,
     async stop() {
       isRunning = false;
       await Promise.all(running);
