@@ -5,8 +5,8 @@ import type { ClickHouseAddress } from './clickhouse-url.ts';
 const REQUEST_TIMEOUT_MS = 120_000;
 
 /**
- * Trap: the cache of which granules fit a condition (on by default) has left out rows that fit, ClickHouse 25.3 to 26.7: what is kept of one query
- * may be said by another filter too, such as that of a repair.
+ * The cache of which granules fit a condition (on by default) has had faults that leave out rows that fit, ClickHouse 25.3 to 26.x (DECISIONS,
+ * 2026-11-28).
  */
 export const noConditionCache = { use_query_condition_cache: 0 } as const;
 

@@ -9,7 +9,7 @@ import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
 import { hasFilters } from '../visit-rows.ts';
 import { afterWholeQuarters, outsideWholeQuarters, wholeQuarters } from '../whole-quarters.ts';
-import { textColumns, textsOfMonths } from './text-candidates.ts';
+import { columnOfKind, textsOfMonths } from './text-candidates.ts';
 
 /** Where to read: `offset` rows from the newest, or behind a row read before. */
 export type LogPage = { offset: number; limit: number } | { cursor: EventCursor; limit: number };
@@ -253,7 +253,7 @@ const foundTexts = (rows: readonly z.infer<typeof TextsRow>[]): FoundTexts =>
   new Map(rows.map(({ kind, count, texts }) => [kind, count === texts.length ? texts : 'many']));
 
 function searchCondition({ question, search, texts }: LogScope, bind: Bind): string {
-  const conditions = Object.entries(textColumns).flatMap(([kind, column]) => {
+  const conditions = Object.entries(columnOfKind).flatMap(([kind, column]) => {
     if (!texts) return containsText(column, search, bind);
     const found = texts.get(kind);
     if (found === undefined) return [];

@@ -7,8 +7,8 @@ import type { RunQuery } from '../run-query.ts';
 import { hasFilters } from '../visit-rows.ts';
 import type { MetricType } from './dimensions.ts';
 
-/** Columns whose texts are counted per month in site_texts, by their kind there. */
-export const textColumns = { path: 'url_path', title: 'page_title', event: 'event_name' } as const;
+/** Columns whose texts are counted per month in site_texts, by their `kind` there. */
+export const columnOfKind = { path: 'url_path', title: 'page_title', event: 'event_name' } as const;
 type RankedText = 'path' | 'title';
 
 /** Whether candidates are found for a ranking of the type: site_texts knows its values, and nothing makes most of their events unfit. */
