@@ -53,38 +53,47 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
   const { startAt, endAt } = question.range;
   const [start, end] = [instant(startAt, bind), instant(endAt, bind)];
   const [site, began] = [siteOf(question, bind), beganAround(startAt, endAt, bind)];
-  const isIrregular = `${without ? irregular[without] : '0'} OR NOT (${began})`;
-  const isCut = `first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR ${isIrregular})`;
+  const atEnds = `(${beganAround(startAt, startAt, bind)} OR ${beganAround(endAt, endAt, bind)})`;
   const isStray = `(start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site})`;
-  // Of the quarters only strays are irregular. Attributes may differ anywhere: then strays from elsewhere are added, as looking each visit up is dear.
-  const near = `${beganAround(startAt, startAt, bind)} OR ${beganAround(endAt, endAt, bind)} OR ${isStray}`;
-  const visits = (keys: string) => `SELECT * FROM site_visits FINAL WHERE ${site} AND (${keys}) AND ${isCut}`;
-  const found =
-    without === 'attributes' ? `${visits(began)} UNION ALL ${visits(`NOT (${began}) AND ${isStray}`)}` : visits(near);
+  const found = `
+      SELECT visit_id, first_at, last_at, ${without ? irregular[without] : '0'} OR NOT (${began}) AS is_irregular
+      FROM site_visits FINAL
+      WHERE ${site} AND (${atEnds} OR ${isStray}) AND first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR is_irregular)`;
+  // Attributes may differ in any hour, quarters only of strays. Where all rows are looked at, times that hold for any visit cost less than its own.
+  const between = `
+      UNION ALL
+      SELECT visit_id, ${fromHour(-beforeHourMs)} AS first_at, ${fromHour(afterHourMs)} AS last_at, 1 AS is_irregular
+      FROM site_visits FINAL
+      WHERE ${site} AND ${began} AND NOT ${atEnds} AND ${irregular.attributes}`;
   return `(
     SELECT tuple(
       groupArray(visit_id),
       maxOrNullIf(last_at, first_at < ${start}),
       minOrNullIf(first_at, last_at > ${end}),
-      minOrNullIf(first_at, ${isIrregular}),
-      maxOrNullIf(last_at, ${isIrregular}))
-    FROM (${found})
+      minOrNullIf(first_at, is_irregular),
+      maxOrNullIf(last_at, is_irregular))
+    FROM (${found}${without === 'attributes' ? between : ''})
     ${without === 'attributes' ? '' : ONE_THREAD}
   ) AS cut`;
 }
+
+/** So long after the start of a visit's hour. */
+const fromHour = (ms: number): string => `toDateTime64(start_hour, 3, 'UTC') + toIntervalMillisecond(${ms})`;
 
 /** For events of the range, beside `cutVisits` in the WITH. */
 export const inCutVisits = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
   AND visit_id IN (SELECT arrayJoin(cut.1))`;
 
-/** A row for each reason why an event may not tell its visit's visitor: an anonymous and an identified session in one visit, or a visit from elsewhere. */
+/**
+ * A row for each reason why an event may not tell its visit's visitor: an anonymous and an identified session in one visit, or a visit from elsewhere.
+ * Visits just outside of the range may be among them: that costs time, and less than to read when each visit began and ended.
+ */
 export function visitsOfTwoVisitors(question: Question, bind: Bind): string {
   const { startAt, endAt } = question.range;
   const site = siteOf(question, bind);
   return `
     SELECT 1 AS found FROM site_visits FINAL
     WHERE ${site} AND ${beganAround(startAt, endAt, bind)} AND visitor_key_min != visitor_key
-      AND first_at <= ${instant(endAt, bind)} AND last_at >= ${instant(startAt, bind)}
     LIMIT 1
     UNION ALL
     SELECT 1 AS found FROM stray_visits WHERE ${site} LIMIT 1`;
