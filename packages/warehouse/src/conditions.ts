@@ -11,8 +11,11 @@ export const VISITOR_OF_VISIT = 'bitAnd(max(visitor_key), 9223372036854775807)';
  */
 export const VISIT_HASH = 'cityHash64(visit_id)';
 
-/** For what reads little at several places: a second thread would cost more than it brings. */
-export const ONE_THREAD = 'SETTINGS max_threads = 1';
+/** For what the projection by path cannot help: to look whether it does costs some milliseconds for every part of the table. */
+export const NO_PROJECTION = 'SETTINGS optimize_use_projections = 0';
+
+/** As NO_PROJECTION, for what reads little at several places: a second thread would cost more than it brings. */
+export const FEW_ROWS = `${NO_PROJECTION}, max_threads = 1`;
 
 /** Order of collection among events of equal time, and the order of entry, exit, first and last. */
 export const EVENT_ORDER = '(created_at, UUIDToNum(event_id))';

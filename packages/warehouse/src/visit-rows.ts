@@ -1,4 +1,4 @@
-import { dateTime, instant, ONE_THREAD } from './conditions.ts';
+import { dateTime, FEW_ROWS, instant } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { FilterName, Question } from './question.ts';
 
@@ -46,6 +46,17 @@ export function wholeVisits(question: Question, bind: Bind, without: Irregularit
 }
 
 /**
+ * The `wholeVisits` without irregular quarters in two parts, to be read apart: the many that began where every visit but strays is inside the range,
+ * for which no times are read, and those near its ends.
+ */
+export function wholeVisitsInTwo(question: Question, bind: Bind): [string, string] {
+  const { startAt, endAt } = question.range;
+  const atEnds = beganAroundEnds(question, bind);
+  const between = `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND NOT ${atEnds} AND NOT (${irregular.quarters})`;
+  return [between, `${wholeVisits(question, bind, 'quarters')} AND ${atEnds}`];
+}
+
+/**
  * An entry of the WITH of a query whose events are limited by `inCutVisits`: visits that overlap with the range and are not among
  * `wholeVisits`, and the times before and behind which their events lie.
  */
@@ -53,7 +64,7 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
   const { startAt, endAt } = question.range;
   const [start, end] = [instant(startAt, bind), instant(endAt, bind)];
   const [site, began] = [siteOf(question, bind), beganAround(startAt, endAt, bind)];
-  const atEnds = `(${beganAround(startAt, startAt, bind)} OR ${beganAround(endAt, endAt, bind)})`;
+  const atEnds = beganAroundEnds(question, bind);
   const isStray = `(start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site})`;
   const found = `
       SELECT visit_id, first_at, last_at, ${without ? irregular[without] : '0'} OR NOT (${began}) AS is_irregular
@@ -73,7 +84,7 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       minOrNullIf(first_at, is_irregular),
       maxOrNullIf(last_at, is_irregular))
     FROM (${found}${without === 'attributes' ? between : ''})
-    ${without === 'attributes' ? '' : ONE_THREAD}
+    ${without === 'attributes' ? '' : FEW_ROWS}
   ) AS cut`;
 }
 
@@ -104,4 +115,9 @@ const siteOf = ({ websiteId }: Question, bind: Bind): string => `website_id = ${
 /** The hours in which visits begin that have an event between the two instants, but for strays. */
 function beganAround(from: Date, to: Date, bind: Bind): string {
   return `start_hour BETWEEN ${dateTime(from.getTime() - afterHourMs, bind)} AND ${dateTime(to.getTime() + beforeHourMs, bind)}`;
+}
+
+/** The hours in which visits begin that the range may cut. */
+function beganAroundEnds({ range: { startAt, endAt } }: Question, bind: Bind): string {
+  return `(${beganAround(startAt, startAt, bind)} OR ${beganAround(endAt, endAt, bind)})`;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { collectedCondition, VISITOR_OF_VISIT } from '../conditions.ts';
+import { collectedCondition, NO_PROJECTION, VISITOR_OF_VISIT } from '../conditions.ts';
 import { buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { QueryContext, RunQuery } from '../run-query.ts';
@@ -30,6 +30,7 @@ function activeVisitorsQuery({ websiteId, collectedSince }: ActiveVisitorsContex
         AND created_at >= fromUnixTimestamp64Milli(${bind(since.getTime(), 'Int64')}, 'UTC')
         AND event_type IN (1, 2)${collectedCondition(collectedSince, bind)}
       GROUP BY visit_id
-    )`,
+    )
+    ${NO_PROJECTION}`,
   );
 }

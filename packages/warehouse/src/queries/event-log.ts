@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_ORDER, matchCondition, ONE_THREAD, rangeScope } from '../conditions.ts';
+import { EVENT_ORDER, FEW_ROWS, matchCondition, NO_PROJECTION, rangeScope } from '../conditions.ts';
 import type { EventCursor } from '../event-cursor.ts';
 import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
@@ -48,10 +48,7 @@ export type LogEvent = z.infer<typeof LogRow>;
 
 const CountRow = z.object({ total: z.number() });
 
-/** Of the newest events `skipped` lie at or behind the instant. */
-const SkipRow = z.object({ beforeMs: z.number(), skipped: z.number() });
-
-/** From this many rows on it pays to ask first in which quarter of an hour a page begins. */
+/** From this many rows on it pays to look first in which quarters of an hour a page lies. */
 const skipFrom = 1_000;
 
 export type EventLog = {
@@ -104,13 +101,11 @@ async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<
     const { rows, timing } = await run(eventLogQuery(scope, page), question, LogRow);
     return { value: rows, timing };
   }
-  const skip = await run(skipQuery(question, page.offset), question, SkipRow);
-  const [begin] = skip.rows;
-  const rest = { ...page, offset: page.offset - (begin?.skipped ?? 0) };
-  const isOlder =
-    begin && ((bind: Bind) => `created_at < fromUnixTimestamp64Milli(${bind(begin.beforeMs, 'Int64')}, 'UTC')`);
-  const { rows, timing } = await run(eventLogQuery(scope, rest, isOlder), question, LogRow);
-  return { value: rows, timing: oneAfterTheOther([skip.timing, timing]) };
+  const found = await run(farPageQuery(scope, page, 'quarters of the page'), question, LogRow);
+  if (found.rows.length === page.limit) return { value: found.rows, timing: found.timing };
+  // The log ends here, or a quarter counts more events than there are.
+  const { rows, timing } = await run(farPageQuery(scope, page, 'all older quarters'), question, LogRow);
+  return { value: rows, timing: oneAfterTheOther([found.timing, timing]) };
 }
 
 /**
@@ -159,7 +154,7 @@ const FoundRow = CountRow.extend({ times: z.array(z.number()) });
 function foundQuery(scope: LogScope): Query {
   return buildQuery(
     (bind) =>
-      `SELECT count() AS total, groupArray(${foundMax})(toUnixTimestamp64Milli(created_at)) AS times FROM events WHERE ${logScope(scope, bind)}`,
+      `SELECT count() AS total, groupArray(${foundMax})(toUnixTimestamp64Milli(created_at)) AS times FROM events WHERE ${logScope(scope, bind)} ${projectionFor(scope)}`,
   );
 }
 
@@ -168,31 +163,15 @@ function isUnfiltered({ question, search }: LogScope): boolean {
   return !cohort && !collectedSince && !excludeBounce && !hasFilters(question) && search === '';
 }
 
+/** Among few events it is no help. */
+const projectionFor = ({ from }: LogScope): string => (from === 'events' ? NO_PROJECTION : '');
+
 /** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
 const isCountedByQuarters = (scope: LogScope): boolean =>
   scope.from === 'rollups' && scope.question.eventType !== 5 && isUnfiltered(scope);
 
 const quarterEvents = ({ eventType }: Question): string =>
   eventType === 1 ? 'pageviews' : eventType === 2 ? 'custom_events' : 'pageviews + custom_events';
-
-/** The oldest quarter at whose start at most `offset` newer events are skipped. */
-function skipQuery(question: Question, offset: number): Query {
-  return buildQuery(
-    (bind) => `
-    WITH (SELECT count() FROM events WHERE ${logScope({ question, search: '', from: 'events' }, bind)} AND ${afterWholeQuarters(question, bind)}) AS newest
-    SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS beforeMs, toInt64(newest + events) AS skipped
-    FROM (
-      SELECT bucket, sum(sum(${quarterEvents(question)})) OVER (ORDER BY bucket DESC) AS events
-      FROM site_15m
-      WHERE ${wholeQuarters(question, bind)}
-      GROUP BY bucket
-    )
-    WHERE newest + events <= ${bind(offset, 'Int64')}
-    ORDER BY bucket
-    LIMIT 1
-    ${ONE_THREAD}`,
-  );
-}
 
 const LOG_ROWS = `
     SELECT
@@ -210,17 +189,53 @@ function eventLogQuery(scope: LogScope, page: LogPage, condition: (bind: Bind) =
     ${LOG_ROWS}
     WHERE ${logScope(scope, bind)} AND ${condition(bind)}${'cursor' in page ? ` AND ${olderThan(page.cursor, bind)}` : ''}
     ${NEWEST_FIRST}
-    LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')} ${isUnfiltered(scope) && scope.question.eventType === undefined ? ONE_THREAD : ''}`,
+    LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')}
+    ${isUnfiltered(scope) && scope.question.eventType === undefined ? FEW_ROWS : projectionFor(scope)}`,
   );
+}
+
+/**
+ * As `eventLogQuery`, without what quarters tell to be no part of the page. `near`: where at most `offset` events are newer, how many these are, and
+ * where the page's last event is not older.
+ */
+function farPageQuery(
+  scope: LogScope,
+  { offset, limit }: { offset: number; limit: number },
+  read: 'quarters of the page' | 'all older quarters',
+): Query {
+  const { question } = scope;
+  return buildQuery((bind) => {
+    const [first, last] = [bind(offset, 'Int64'), bind(offset + limit, 'Int64')];
+    return `
+    WITH
+      (SELECT count() FROM events WHERE ${logScope(scope, bind)} AND ${afterWholeQuarters(question, bind)}) AS newest,
+      (
+        SELECT tuple(
+          if(countIf(events <= ${first}) > 0, minIf(start_ms, events <= ${first}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
+          maxIf(events, events <= ${first}),
+          maxIf(start_ms, events >= ${last}))
+        FROM (
+          SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS start_ms, toInt64(newest + sum(sum(${quarterEvents(question)})) OVER (ORDER BY bucket DESC)) AS events
+          FROM site_15m
+          WHERE ${wholeQuarters(question, bind)}
+          GROUP BY bucket
+        )
+      ) AS near
+    ${LOG_ROWS}
+    WHERE ${logScope(scope, bind)} AND created_at < fromUnixTimestamp64Milli(near.1, 'UTC')${read === 'all older quarters' ? '' : " AND created_at >= fromUnixTimestamp64Milli(near.3, 'UTC')"}
+    ${NEWEST_FIRST}
+    LIMIT ${bind(limit, 'UInt64')} OFFSET ${first} - near.2
+    ${FEW_ROWS}`;
+  });
 }
 
 function eventCountQuery(scope: LogScope): Query {
   const { question } = scope;
   return buildQuery((bind) => {
     const events = `FROM events WHERE ${logScope(scope, bind)}`;
-    if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events}`;
+    if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events} ${projectionFor(scope)}`;
     return `SELECT toInt64(sum(${quarterEvents(question)}) + (SELECT count() ${events} AND ${outsideWholeQuarters(question, bind)})) AS total
-      FROM site_15m WHERE ${wholeQuarters(question, bind)} ${ONE_THREAD}`;
+      FROM site_15m WHERE ${wholeQuarters(question, bind)} ${FEW_ROWS}`;
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NO_PROJECTION } from '../conditions.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -41,7 +42,9 @@ export async function getExpandedMetrics(
 ): Promise<Answer<ExpandedMetric[]>> {
   const { type } = options;
   const all = async (rows: (bind: Bind) => string, cut: (bind: Bind) => string = () => '') => {
-    const query = buildQuery((bind) => `${cut(bind)} SELECT ${NUMBERS} ${rankedValues(rows(bind), options, bind)}`);
+    const query = buildQuery(
+      (bind) => `${cut(bind)} SELECT ${NUMBERS} ${rankedValues(rows(bind), options, bind)} ${NO_PROJECTION}`,
+    );
     const { rows: value, timing } = await run(query, question, ExpandedMetricRow);
     return { value, timing };
   };

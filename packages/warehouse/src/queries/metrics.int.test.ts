@@ -47,6 +47,29 @@ test('y counts distinct visitors, most first, equal ones in code point order, em
   expect(await metrics('title')).toEqual([{ x: 'Z', y: 1 }]);
 });
 
+test('a visit whose events differ has each of their values, whenever in a long range it was', async () => {
+  const days = [1, 2, 3, 4, 5, 6];
+  const { metrics, expanded } = await siteWith(
+    days.flatMap((day) => [
+      { t: `2026-06-0${day}T10:00:00Z`, session: `u${day}`, browser: 'chrome', country: 'DE' },
+      { t: `2026-06-0${day}T10:05:00Z`, session: `u${day}`, browser: day % 2 ? 'firefox' : 'chrome', country: 'DE' },
+    ]),
+  );
+  const range = { startAt: new Date('2026-06-01T10:02:00Z'), endAt: new Date('2026-06-06T10:02:00Z') };
+  const [chrome, firefox] = [
+    { x: 'chrome', y: 5 },
+    { x: 'firefox', y: 3 },
+  ];
+  expect(await metrics('browser', {}, { range })).toEqual([chrome, firefox]);
+  expect(
+    await metrics('country', {}, { range, filters: [{ name: 'browser', op: 'eq', values: ['Firefox'] }] }),
+  ).toEqual([{ x: 'DE', y: 3 }]);
+  expect(await expanded('browser', { range })).toEqual([
+    { name: 'chrome', pageviews: 7, visitors: 5, visits: 5, bounces: 1, totaltime: 1200 },
+    { name: 'firefox', pageviews: 3, visitors: 3, visits: 3, bounces: 1, totaltime: 600 },
+  ]);
+});
+
 test('events are counted as often as they happened', async () => {
   const { metrics, expanded } = await siteWith([
     { t: '10:00', session: 'u1', eventType: 2, eventName: 'buy' },

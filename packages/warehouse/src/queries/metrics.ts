@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NO_PROJECTION } from '../conditions.ts';
 import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
@@ -43,7 +44,7 @@ export async function getMetrics(
   if (from === 'rollups' && areInVisits(question, type)) {
     const query = buildQuery(
       (bind) =>
-        `WITH ${cutOf(question, type, bind)} SELECT ${ranking(rowsOfVisits(question, type, bind), options, bind)}`,
+        `WITH ${cutOf(question, type, bind)} SELECT ${ranking(rowsOfVisits(question, type, bind), options, bind)} ${NO_PROJECTION}`,
     );
     const { rows, timing } = await run(query, question, MetricRow);
     return { value: rows, timing };
@@ -51,7 +52,9 @@ export async function getMetrics(
   // Events of a type lie together in the projection, and nothing of rollups is needed to count them.
   if ((from === 'rollups' || type === 'event') && areInSingleEvents(question, type))
     return rankSingleEvents(run, question, options);
-  const query = buildQuery((bind) => `SELECT ${ranking(rowsToRank(question, type, bind), options, bind)}`);
+  const query = buildQuery(
+    (bind) => `SELECT ${ranking(rowsToRank(question, type, bind), options, bind)} ${NO_PROJECTION}`,
+  );
   const { rows, timing } = await run(query, question, MetricRow);
   return { value: rows, timing };
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { matchCondition, visitScope } from '../conditions.ts';
+import { matchCondition, NO_PROJECTION, visitScope } from '../conditions.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
-import { asksForWholeVisits, cutVisits, hasFilters, inCutVisits, wholeVisits } from '../visit-rows.ts';
+import { asksForWholeVisits, cutVisits, hasFilters, inCutVisits, wholeVisitsInTwo } from '../visit-rows.ts';
 import { outsideWholeQuarters, quarterMs, wholeQuarters } from '../whole-quarters.ts';
 
 const BucketRow = z.object({ bucketStart: z.number(), pageviews: z.number(), visits: z.number() });
@@ -25,7 +25,7 @@ export async function getPageviewSeries(
   const query =
     from === 'rollups' && isOfQuarters(question, bucketStarts)
       ? seriesOfRollups(question, bucketStarts)
-      : seriesOfEvents(question, bucketStarts);
+      : seriesOfEvents(question, bucketStarts, from);
   const { rows, timing } = await run(query, question, BucketRow);
   const found = new Map(rows.map((row) => [row.bucketStart, row]));
   const column = (name: 'pageviews' | 'visits') => bucketStarts.map((start) => found.get(start)?.[name] ?? 0);
@@ -38,14 +38,15 @@ function isOfQuarters(question: Question, bucketStarts: readonly number[]): bool
   return isPlain && bucketStarts.every((start) => start % quarterMs === 0);
 }
 
-function seriesOfEvents(question: Question, bucketStarts: readonly number[]): Query {
+function seriesOfEvents(question: Question, bucketStarts: readonly number[], from: ReadFrom): Query {
   return buildQuery(
     (bind) => `
     WITH ${borders(bucketStarts, bind)}
     SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, countIf(event_type = 1) AS pageviews, uniqExact(visit_id) AS visits
     FROM events
     WHERE ${visitScope(question, bind)} AND ${matchCondition(question, bind)}
-    GROUP BY bucketStart`,
+    GROUP BY bucketStart
+    ${from === 'events' ? NO_PROJECTION : ''}`,
   );
 }
 
@@ -67,10 +68,10 @@ function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Q
       GROUP BY bucketStart
       UNION ALL
       SELECT
-        arrayJoin(if(first = last, [first], arrayDistinct(arrayMap(i -> ${bucketOf(`first_quarter_ms + i * ${quarterMs}`)}, bitPositionsToArray(quarters))))) AS bucketStart,
+        arrayJoin(arrayDistinct(arrayMap(i -> ${bucketOf(`first_quarter_ms + i * ${quarterMs}`)}, bitPositionsToArray(quarters)))) AS bucketStart,
         toInt64(0) AS pageviews,
-        sum(visits) AS visits
-      FROM (${visitsByBuckets(question, bind)})
+        sum(n) AS visits
+      FROM (${wholeVisitsInTwo(question, bind).map(visitsByQuarters).join(' UNION ALL ')})
       GROUP BY bucketStart
       UNION ALL
       SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(0) AS pageviews, uniqExact(visit_id) AS visits
@@ -78,32 +79,17 @@ function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Q
       WHERE ${visitScope(question, bind)} AND ${inCutVisits}
       GROUP BY bucketStart
     )
-    GROUP BY bucketStart`,
+    GROUP BY bucketStart
+    ${NO_PROJECTION}`,
   );
 }
 
-/** How many visits have their first and last event in which buckets and, where these differ, their events in which quarters. */
-function visitsByBuckets(question: Question, bind: Bind): string {
-  return `
-    SELECT
-      ${bucketOf(`first_quarter * ${quarterMs}`)} AS first,
-      ${bucketOf(`last_quarter * ${quarterMs}`)} AS last,
-      if(first = last, 0, start_ms - 3600000) AS first_quarter_ms,
-      if(first = last, 0, quarter_bits) AS quarters,
-      sum(n) AS visits
-    FROM (
-      SELECT
-        intDiv(toUnixTimestamp64Milli(first_at), ${quarterMs}) AS first_quarter,
-        intDiv(toUnixTimestamp64Milli(last_at), ${quarterMs}) AS last_quarter,
-        if(first_quarter = last_quarter, 0, toInt64(toUnixTimestamp(start_hour)) * 1000) AS start_ms,
-        if(first_quarter = last_quarter, 0, site_visits.quarters) AS quarter_bits,
-        count() AS n
-      FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, 'quarters')}
-      GROUP BY first_quarter, last_quarter, start_ms, quarter_bits
-    )
-    GROUP BY first, last, first_quarter_ms, quarters`;
-}
+/** How many visits have events in the same quarters. */
+const visitsByQuarters = (visits: string) => `
+        SELECT toInt64(toUnixTimestamp(start_hour)) * 1000 - 3600000 AS first_quarter_ms, quarters, count() AS n
+        FROM site_visits FINAL
+        WHERE ${visits}
+        GROUP BY start_hour, quarters`;
 
 /** 10,000 borders fit into a parameter (`fitsParameter`) as steps from one to the next, not as instants. */
 function borders(bucketStarts: readonly number[], bind: Bind): string {

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { eventCondition, VISIT_HASH, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import {
+  eventCondition,
+  NO_PROJECTION,
+  VISIT_HASH,
+  VISITOR_OF_VISIT,
+  visitCondition,
+  visitScope,
+} from '../conditions.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
@@ -47,7 +54,8 @@ const fiveNumbers = (
 
 function statsOfEvents(question: Question): Query {
   return buildQuery(
-    (bind) => `SELECT ${fiveNumbers('sum(fitting_pageviews)')} FROM (${visitsOfEvents(question, bind)})`,
+    (bind) =>
+      `SELECT ${fiveNumbers('sum(fitting_pageviews)')} FROM (${visitsOfEvents(question, bind)}) ${NO_PROJECTION}`,
   );
 }
 
@@ -78,7 +86,7 @@ function statsOfVisits(question: Question): Query {
       WHERE ${wholeVisits(question, bind, without)} AND ${eventCondition(question, bind)}${question.excludeBounce ? ' AND pageviews != 1' : ''}
       UNION ALL
       ${visitsOfEvents(question, bind, inCutVisits)}
-    )`,
+    ) ${NO_PROJECTION}`,
   );
 }
 
