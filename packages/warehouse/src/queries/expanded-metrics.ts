@@ -13,6 +13,7 @@ import {
   cutOf,
   isPlace,
   isReferrer,
+  keysOf,
   rowsOfEvents,
   rowsOfValues,
   rowsOfVisits,
@@ -75,7 +76,7 @@ async function numbersOf(
     WITH ${cutVisits(question, bind, null)}
     SELECT ${NUMBERS}${isPlace(type) ? ', x_country AS country' : ''}
     FROM (${rowsOfValues(question, type, values, bind)})
-    GROUP BY x, x_country`,
+    GROUP BY ${keysOf(type)}`,
   );
   const { rows, timing } = await run(query, question, ExpandedMetricRow);
   const keyOf = (name: string, country = '') => JSON.stringify([name, country]);

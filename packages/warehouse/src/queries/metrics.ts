@@ -14,6 +14,7 @@ import {
   areInVisits,
   cutOf,
   isPlace,
+  keysOf,
   rowsOfSingleEvents,
   rowsOfVisits,
   rowsToRank,
@@ -111,10 +112,11 @@ const ranking = (rows: string, options: MetricOptions, bind: Bind) =>
 export function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
   const { type, limit, offset, search } = options;
   const { finish } = dimensions[type];
+  const keys = keysOf(type);
   return `${isPlace(type) ? ', x_country AS country' : ''}
     FROM (${finish ? finish(rows) : rows})
     WHERE x != '' ${search ? `AND ${containsText('x', search, bind)}` : ''}
-    GROUP BY x, x_country
-    ORDER BY ${rankOf(options)} DESC, x, x_country
+    GROUP BY ${keys}
+    ORDER BY ${rankOf(options)} DESC, ${keys}
     LIMIT ${bind(limit, 'UInt64')} OFFSET ${bind(offset, 'UInt64')}`;
 }
