@@ -23,7 +23,14 @@ export function websiteIdOf(number: number): string {
   return [8, 12, 16, 20, 32].map((end, i, ends) => hex.slice(ends[i - 1] ?? 0, end)).join('-');
 }
 
-export type LoadData = { events: number; bigWebsite: string; smallWebsite: string; smallEvents: number };
+/** `lastMs`: when the last event of all happened. */
+export type LoadData = {
+  events: number;
+  lastMs: number;
+  bigWebsite: string;
+  smallWebsite: string;
+  smallEvents: number;
+};
 
 /** A database in which the small website is alone. */
 export const aloneDatabase = 'alone';
@@ -38,7 +45,7 @@ export async function makeData(engine: Engine, all: number, seed: number, daysMa
   await warehouse.migrate();
   await warehouse.close();
   await engine.command(plainTable);
-  await engine.command('ALTER TABLE plain_events DROP PROJECTION IF EXISTS by_path');
+  await engine.command('ALTER TABLE plain_events DROP PROJECTION IF EXISTS by_url_path');
   const stored = Number(await engine.command('SELECT count() FROM events FORMAT TSV'));
   if (stored > events) throw new Error(`The data directory has ${stored} events already`);
   const begin = stored === events ? events : stored - (stored % blockEvents);
@@ -64,7 +71,8 @@ export async function makeData(engine: Engine, all: number, seed: number, daysMa
   console.error('merging, as ClickHouse does by itself two hours after the last event of a week …');
   for (const database of [engine.database, aloneDatabase])
     await engine.command(`OPTIMIZE TABLE ${database}.site_visits FINAL SETTINGS optimize_skip_merged_partitions = 1`);
-  return { events, bigWebsite: websiteIdOf(0), ...small };
+  const lastMs = Number(await engine.command('SELECT toUnixTimestamp64Milli(max(created_at)) FROM events FORMAT TSV'));
+  return { events, lastMs, bigWebsite: websiteIdOf(0), ...small };
 }
 
 async function copyAlone(engine: Engine, websiteId: string): Promise<void> {

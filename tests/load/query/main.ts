@@ -8,7 +8,7 @@ import type { Question } from '@meridian/warehouse/question';
 import { machineLine } from '../hardware.ts';
 import { aloneDatabase, days, makeData, startMs } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
-import { type BenchQuestion, lately, questions } from './questions.ts';
+import { type BenchQuestion, questions } from './questions.ts';
 
 const { values } = parseArgs({
   options: {
@@ -38,7 +38,8 @@ try {
   ];
   const lines: string[][] = [];
   for (const site of sites)
-    for (const question of asked) lines.push([site.site, question.name, ...(await measure(question, site))]);
+    for (const question of asked)
+      lines.push([site.site, question.name, ...(await measure(question, site, data.lastMs))]);
 
   print([
     [
@@ -68,23 +69,24 @@ try {
 
 type Site = { site: string; websiteId: string } & ReturnType<typeof engine.askIn>;
 
-async function measure(bench: BenchQuestion, { site, websiteId, run, choose }: Site): Promise<string[]> {
-  const startAt = new Date(endMs - bench.days * 86_400_000 + 1_234_567);
+async function measure(
+  bench: BenchQuestion,
+  { site, websiteId, run, choose }: Site,
+  lastMs: number,
+): Promise<string[]> {
+  const rangeMs = bench.days * 86_400_000;
+  const range = bench.untilNow
+    ? { startAt: new Date(lastMs - rangeMs), endAt: new Date(lastMs) }
+    : { startAt: new Date(endMs - rangeMs + 1_234_567), endAt: new Date(endMs - 7_654_321) };
   const question: Question = {
     websiteId,
-    range: { startAt, endAt: new Date(endMs - 7_654_321) },
+    range,
     filters: [],
     match: 'all',
     route: 'bench',
   };
   const scope = `website_id = '${websiteId}' AND created_at BETWEEN '${sqlTime(question.range.startAt)}' AND '${sqlTime(question.range.endAt)}' AND event_type IN (1, 2)`;
-  const plain =
-    site === 'small, alone'
-      ? undefined
-      : bench.plain
-          ?.replaceAll('{scope}', scope)
-          .replaceAll('{site}', `website_id = '${websiteId}'`)
-          .replaceAll('{lately}', sqlTime(lately(question)));
+  const plain = site === 'small, alone' ? undefined : bench.plain?.replaceAll('{scope}', scope);
   const scan = `SELECT sum(${bench.column}) FROM events WHERE ${scope}`;
   const from = await choose(question);
   const costs: Record<'own' | 'plain' | 'scan', Cost[]> = { own: [], plain: [], scan: [] };
