@@ -3,7 +3,7 @@ import { EVENT_ORDER, FEW_ROWS, matchCondition, NO_PROJECTION, rangeScope } from
 import type { EventCursor } from '../event-cursor.ts';
 import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
-import type { Answer, Question } from '../question.ts';
+import type { Answer, Question, Timing } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
@@ -12,7 +12,8 @@ import { afterWholeQuarters, outsideWholeQuarters, wholeQuarters } from '../whol
 import { columnOfKind, textsOfMonths } from './text-candidates.ts';
 
 /** Where to read: `offset` rows from the newest, or behind a row read before. */
-export type LogPage = { offset: number; limit: number } | { cursor: EventCursor; limit: number };
+export type LogPage = OffsetPage | { cursor: EventCursor; limit: number };
+type OffsetPage = { offset: number; limit: number };
 
 export type LogOptions = {
   /** Text looked for in path, event name and title. */
@@ -47,9 +48,7 @@ const LogRow = z.object({
 export type LogEvent = z.infer<typeof LogRow>;
 
 const CountRow = z.object({ total: z.number() });
-
-/** From this many rows on it pays to look first in which quarters of an hour a page lies. */
-const skipFrom = 1_000;
+const CountedLogRow = LogRow.extend({ total: z.number() });
 
 export type EventLog = {
   /** Newest first, equal times in the reverse order of collection. */
@@ -73,78 +72,91 @@ export async function listEvents(
   const before = 'cursor' in page ? page.cursor.position : page.offset;
   const limit = Math.max(0, Math.min(page.limit, maxResults - before));
   const scope: LogScope = { question, search, from };
-  const wanted = { ...page, limit: limit + 1 };
-  const [found, counted] =
-    search === ''
-      ? await Promise.all([readPage(run, scope, wanted), run(eventCountQuery(scope), question, CountRow)])
-      : await searchPage(run, scope, wanted);
-  const total = counted.rows[0]?.total ?? 0;
-  const rows = found.value.slice(0, limit);
+  const { value: found, timing } = await readFound(run, scope, { ...page, limit: limit + 1 });
+  const rows = found.rows.slice(0, limit);
   const last = rows.at(-1);
-  const more = found.value.length > limit && before + limit < maxResults;
+  const more = found.rows.length > limit && before + limit < maxResults;
   const nextCursor =
     last && more ? { createdAtMs: last.createdAt.getTime(), eventId: last.id, position: before + rows.length } : null;
-  return {
-    value: { rows, count: Math.min(total, maxResults), isCapped: total > maxResults, nextCursor },
-    timing:
-      search === '' ? sideBySide([found.timing, counted.timing]) : oneAfterTheOther([found.timing, counted.timing]),
-  };
+  const value = { rows, count: Math.min(found.total, maxResults), isCapped: found.total > maxResults, nextCursor };
+  return { value, timing };
+}
+
+/** Of a page the rows, and how many events fit in all. */
+type Found = { rows: LogEvent[]; total: number };
+
+function readFound(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<Found>> {
+  if (scope.search !== '') return searchPage(run, scope, page);
+  return 'offset' in page && isCountedByQuarters(scope)
+    ? readPageOfQuarters(run, scope, page)
+    : readPageAndCount(run, scope, page);
 }
 
 /** Which events are in the log, and where they are looked for. `texts`: those that contain what is searched for. */
 type LogScope = { question: Question; search: string; from: ReadFrom; texts?: FoundTexts };
 
+async function readPageAndCount(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<Found>> {
+  const [{ rows, timing }, counted] = await Promise.all([
+    run(eventLogQuery(scope, page), scope.question, LogRow),
+    run(eventCountQuery(scope), scope.question, CountRow),
+  ]);
+  const total = counted.rows[0]?.total ?? 0;
+  return { value: { rows, total }, timing: sideBySide([timing, counted.timing]) };
+}
+
 /** A page far from the newest event is as fast as the first: what lies between is counted by quarters of an hour. */
-async function readPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<LogEvent[]>> {
-  const { question } = scope;
-  if ('cursor' in page || page.offset < skipFrom || !isCountedByQuarters(scope)) {
-    const { rows, timing } = await run(eventLogQuery(scope, page), question, LogRow);
-    return { value: rows, timing };
+async function readPageOfQuarters(run: RunQuery, scope: LogScope, page: OffsetPage): Promise<Answer<Found>> {
+  const timings: Timing[] = [];
+  for (const read of ['quarters of the page', 'all older quarters'] as const) {
+    const { rows: counted, timing } = await run(pageOfQuartersQuery(scope, page, read), scope.question, CountedLogRow);
+    timings.push(timing);
+    const [first] = counted;
+    // Fewer where the log ends, or where a quarter counts more events than there are.
+    if (first && (counted.length === page.limit || read === 'all older quarters')) {
+      const rows = counted.map(({ total: _, ...event }) => event);
+      return { value: { rows, total: first.total }, timing: oneAfterTheOther(timings) };
+    }
   }
-  const found = await run(farPageQuery(scope, page, 'quarters of the page'), question, LogRow);
-  if (found.rows.length === page.limit) return { value: found.rows, timing: found.timing };
-  // The log ends here, or a quarter counts more events than there are.
-  const { rows, timing } = await run(farPageQuery(scope, page, 'all older quarters'), question, LogRow);
-  return { value: rows, timing: oneAfterTheOther([found.timing, timing]) };
+  const { rows, timing } = await run(eventCountQuery(scope), scope.question, CountRow);
+  return { value: { rows: [], total: rows[0]?.total ?? 0 }, timing: oneAfterTheOther([...timings, timing]) };
 }
 
 /**
  * Looks through the range once if the text is rare: of what is found a page is then read at its instants. A page of a frequent text is full long
  * before the range ends.
  */
-async function searchPage(run: RunQuery, searched: LogScope, page: LogPage) {
+async function searchPage(run: RunQuery, searched: LogScope, page: LogPage): Promise<Answer<Found>> {
   const { question } = searched;
   const looked = areTextsKnown(searched) ? await run(textsQuery(searched), question, TextsRow) : undefined;
-  const nothing = { value: [], timing: oneAfterTheOther([]) };
-  if (looked?.rows.length === 0) return [nothing, { rows: [{ total: 0 }], timing: looked.timing }] as const;
+  if (looked?.rows.length === 0) return { value: { rows: [], total: 0 }, timing: looked.timing };
   const scope = looked ? { ...searched, texts: foundTexts(looked.rows) } : searched;
   const counted = await run(foundQuery(scope), question, FoundRow);
   const { total, times } = counted.rows[0] ?? { total: 0, times: [] };
-  const timing = oneAfterTheOther(looked ? [looked.timing, counted.timing] : [counted.timing]);
-  const count = { rows: [{ total }], timing };
-  if (total > times.length) return [await readPage(run, scope, page), count] as const;
-  times.sort((a, b) => b - a);
+  const timings = looked ? [looked.timing, counted.timing] : [counted.timing];
+  const query = total > times.length ? eventLogQuery(scope, page) : instantsQuery(scope, page, times);
+  if (!query) return { value: { rows: [], total }, timing: oneAfterTheOther(timings) };
+  const { rows, timing } = await run(query, question, LogRow);
+  return { value: { rows, total }, timing: oneAfterTheOther([...timings, timing]) };
+}
+
+/** What a page holds, of the events found at these instants (Unix ms); undefined if that is nothing. */
+function instantsQuery(scope: LogScope, page: LogPage, found: readonly number[]): Query | undefined {
+  const times = found.toSorted((a, b) => b - a);
   if ('cursor' in page) {
     const { createdAtMs } = page.cursor;
     const older = times.filter((ms) => ms <= createdAtMs);
     const equal = older.filter((ms) => ms === createdAtMs).length;
-    return [await readInstants(run, scope, page, older.slice(0, page.limit + equal)), count] as const;
+    return eventLogQuery(scope, page, isAtOneOf(older.slice(0, page.limit + equal)));
   }
   const { offset, limit } = page;
   const newestMs = times[offset];
-  if (newestMs === undefined) return [nothing, count] as const;
+  if (newestMs === undefined) return undefined;
   const begin = times.indexOf(newestMs);
-  const wanted = times.slice(begin, offset + limit);
-  return [await readInstants(run, scope, { limit, offset: offset - begin }, wanted), count] as const;
+  return eventLogQuery(scope, { limit, offset: offset - begin }, isAtOneOf(times.slice(begin, offset + limit)));
 }
 
-/** What a page holds, of the events at these instants (Unix ms). */
-async function readInstants(run: RunQuery, scope: LogScope, page: LogPage, times: readonly number[]) {
-  const isThen = (bind: Bind) =>
-    `created_at IN (SELECT arrayJoin(arrayMap(ms -> fromUnixTimestamp64Milli(ms, 'UTC'), ${bind(times, 'Array(Int64)')})))`;
-  const { rows, timing } = await run(eventLogQuery(scope, page, isThen), scope.question, LogRow);
-  return { value: rows, timing };
-}
+const isAtOneOf = (times: readonly number[]) => (bind: Bind) =>
+  `created_at IN (SELECT arrayJoin(arrayMap(ms -> fromUnixTimestamp64Milli(ms, 'UTC'), ${bind(times, 'Array(Int64)')})))`;
 
 /** So many events found are read by their instants. */
 const foundMax = 1_000;
@@ -173,20 +185,19 @@ const isCountedByQuarters = (scope: LogScope): boolean =>
 const quarterEvents = ({ eventType }: Question): string =>
   eventType === 1 ? 'pageviews' : eventType === 2 ? 'custom_events' : 'pageviews + custom_events';
 
-const LOG_ROWS = `
-    SELECT
+const LOG_FIELDS = `
       event_id AS id, website_id AS websiteId, session_id AS sessionId, toUnixTimestamp64Milli(created_at) AS createdAt,
       url_path AS urlPath, url_query AS urlQuery, referrer_domain AS referrerDomain, referrer_path AS referrerPath,
       referrer_query AS referrerQuery, page_title AS pageTitle, hostname, event_type AS eventType, event_name AS eventName,
-      distinct_id AS distinctId, CAST(data != '' AS Bool) AS hasData, browser, os, device, country, city, tag
-    FROM events`;
+      distinct_id AS distinctId, CAST(data != '' AS Bool) AS hasData, browser, os, device, country, city, tag`;
 
 const NEWEST_FIRST = 'ORDER BY created_at DESC, UUIDToNum(event_id) DESC';
 
 function eventLogQuery(scope: LogScope, page: LogPage, condition: (bind: Bind) => string = () => '1'): Query {
   return buildQuery(
     (bind) => `
-    ${LOG_ROWS}
+    SELECT ${LOG_FIELDS}
+    FROM events
     WHERE ${logScope(scope, bind)} AND ${condition(bind)}${'cursor' in page ? ` AND ${olderThan(page.cursor, bind)}` : ''}
     ${NEWEST_FIRST}
     LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')}
@@ -195,12 +206,13 @@ function eventLogQuery(scope: LogScope, page: LogPage, condition: (bind: Bind) =
 }
 
 /**
- * As `eventLogQuery`, without what quarters tell to be no part of the page. `near`: where at most `offset` events are newer, how many these are, and
- * where the page's last event is not older.
+ * As `eventLogQuery`, without what quarters tell to be no part of the page, and with the count of all events in each row. `outside`: events of the range in
+ * no whole quarter, how many are newer than these, and how many in all. `near`: where at most `offset` events are newer, how many these are, where
+ * the page's last event is not older, and the count.
  */
-function farPageQuery(
+function pageOfQuartersQuery(
   scope: LogScope,
-  { offset, limit }: { offset: number; limit: number },
+  { offset, limit }: OffsetPage,
   read: 'quarters of the page' | 'all older quarters',
 ): Query {
   const { question } = scope;
@@ -208,20 +220,26 @@ function farPageQuery(
     const [first, last] = [bind(offset, 'Int64'), bind(offset + limit, 'Int64')];
     return `
     WITH
-      (SELECT count() FROM events WHERE ${logScope(scope, bind)} AND ${afterWholeQuarters(question, bind)}) AS newest,
       (
-        SELECT tuple(
-          if(countIf(events <= ${first}) > 0, minIf(start_ms, events <= ${first}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
-          maxIf(events, events <= ${first}),
-          maxIf(start_ms, events >= ${last}))
+        SELECT (toInt64(countIf(${afterWholeQuarters(question, bind)})), toInt64(count()))
+        FROM events
+        WHERE ${logScope(scope, bind)} AND ${outsideWholeQuarters(question, bind)}
+      ) AS outside,
+      (
+        SELECT (
+          if(countIf(newer <= ${first}) > 0, minIf(start_ms, newer <= ${first}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
+          maxIf(newer, newer <= ${first}),
+          maxIf(start_ms, newer >= ${last}),
+          ifNull(outside.2, 0) + sum(events))
         FROM (
-          SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS start_ms, toInt64(newest + sum(sum(${quarterEvents(question)})) OVER (ORDER BY bucket DESC)) AS events
+          SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS start_ms, sum(${quarterEvents(question)}) AS events, ifNull(outside.1, 0) + sum(events) OVER (ORDER BY bucket DESC) AS newer
           FROM site_15m
           WHERE ${wholeQuarters(question, bind)}
           GROUP BY bucket
         )
       ) AS near
-    ${LOG_ROWS}
+    SELECT near.4 AS total, ${LOG_FIELDS}
+    FROM events
     WHERE ${logScope(scope, bind)} AND created_at < fromUnixTimestamp64Milli(near.1, 'UTC')${read === 'all older quarters' ? '' : " AND created_at >= fromUnixTimestamp64Milli(near.3, 'UTC')"}
     ${NEWEST_FIRST}
     LIMIT ${bind(limit, 'UInt64')} OFFSET ${first} - near.2
