@@ -126,10 +126,20 @@ export type SelectionQuery = z.infer<typeof SelectionQuery>;
 export const RangeQuery = z.object(range);
 export type RangeQuery = z.infer<typeof RangeQuery>;
 
-export const StatsQuery = z.object({ ...range, ...selection });
+export const StatsQuery = z.object({
+  ...range,
+  ...selection,
+  approximate: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .meta({ type: 'boolean' })
+    .optional()
+    .describe('Visitors may be estimated, by about half a percent where they are many, in half the time.'),
+});
 
 export const PageviewsQuery = z.object({
-  ...StatsQuery.shape,
+  ...range,
+  ...selection,
   unit: Unit.default('day').describe('Length of a bucket; at most 10,000 buckets.'),
 });
 

@@ -54,6 +54,8 @@ export type Question = Selection & {
   eventType?: 1 | 2 | 5 | undefined;
   /** Leaves out visits with exactly one pageview in the range. */
   excludeBounce?: boolean | undefined;
+  /** The visitors of stats may be estimated. */
+  approximate?: boolean | undefined;
   /** Who asks, for ClickHouse's query log, e.g. `GET /websites/{id}/stats`. */
   route: string;
   /** Ends the query when its caller goes away. */

@@ -58,6 +58,14 @@ try {
     ],
     ...lines,
   ]);
+  const disk = await engine.command(
+    `SELECT arrayStringConcat(groupArray(concat(table, ' ', toString(round(bytes / ${data.events}, 1)))), ', '), round(sum(bytes) / ${data.events})
+     FROM (SELECT table, sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database = currentDatabase() AND table != 'plain_events' GROUP BY table ORDER BY bytes DESC) FORMAT TSVRaw`,
+  );
+  const [ofTables, perEvent] = disk.trim().split('\t');
+  console.log(
+    `\nBytes on disk for an event: ${perEvent} (${ofTables}), at most 90: ${Number(perEvent) <= 90 ? 'pass' : 'MISS'}`,
+  );
   const version = (await engine.command('SELECT version() FORMAT TSVRaw')).trim();
   console.log(
     `\n${machineLine()}, ClickHouse ${version}; ${data.events.toLocaleString('en-US')} events, the first ${daysMade} days of ${events.toLocaleString('en-US')} in ${days}; the small website has ` +

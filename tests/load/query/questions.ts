@@ -88,6 +88,10 @@ const dayStarts = (question: Question): number[] => {
 /** What a dashboard asks. */
 export const questions: BenchQuestion[] = [
   stats('stats', {}, '', 250),
+  {
+    ...stats('stats, approximate', { approximate: true }, '', 50),
+    plain: byVisit(fiveNumbers.replace('uniqExact', 'uniq'), ''),
+  },
   stats('stats, country', filter('country', 'DE'), ` HAVING countIf(country = 'DE') > 0`, 150),
   stats('stats, hot path', filter('path', '/0'), ` HAVING countIf(url_path = '/0') > 0`, 300),
   stats('stats, rare path', filter('path', '/docs/40002'), ` HAVING countIf(url_path = '/docs/40002') > 0`, 300),

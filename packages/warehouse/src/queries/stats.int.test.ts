@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Question } from '../question.ts';
-import { at, createTestSite, type TestEvent } from '../test-site.ts';
+import { at, createTestSite, type TestEvent, uuidV7 } from '../test-site.ts';
 import { createTestWarehouse } from '../test-warehouse.ts';
 import { statsQuery } from './stats.ts';
 
-const { warehouse } = await createTestWarehouse();
+const { warehouse, client } = await createTestWarehouse();
 
 const page = (t: string, session: string, fields: Partial<TestEvent> = {}): TestEvent => ({ t, session, ...fields });
 const custom = (t: string, session: string, eventName: string): TestEvent => ({ t, session, eventType: 2, eventName });
@@ -133,6 +133,23 @@ test('another website is never counted', async () => {
 test('visitors are exact', async () => {
   const site = await siteWith(Array.from({ length: 3_000 }, (_, i) => page('10:00', `u${i}`)));
   expect(await site.stats()).toEqual([3_000, 3_000, 3_000, 3_000, 0]);
+});
+
+test('of very many visitors an estimate comes near, for who asks for one', async () => {
+  const site = createTestSite(warehouse);
+  const visitors = 200_000;
+  const numbered = (uuid: string) => `toUUID(concat('${uuid.slice(0, 24)}', leftPad(lower(hex(number)), 12, '0')))`;
+  const visit = numbered(uuidV7(at('10:00'), 1));
+  await client.command({
+    query: `INSERT INTO events (website_id, created_at, event_id, session_id, visit_id, event_type)
+      SELECT '${site.websiteId}', fromUnixTimestamp64Milli(${at('10:00')}), ${visit}, ${numbered('00000000-0000-4000-8000-')}, ${visit}, 1
+      FROM numbers(${visitors})`,
+  });
+  const exact = { pageviews: visitors, visitors, visits: visitors, bounces: visitors, totaltime: 0 };
+  expect((await warehouse.getStats(site.ask())).value).toEqual(exact);
+  const { value } = await warehouse.getStats(site.ask({ approximate: true }));
+  expect(value).toEqual({ ...exact, visitors: expect.closeTo(visitors, -4) });
+  expect(value.visitors).not.toBe(visitors);
 });
 
 test('the answer tells what it cost', async () => {

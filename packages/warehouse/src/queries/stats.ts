@@ -47,15 +47,19 @@ export function statsQuery(question: Question, from: ReadFrom): Query {
   return cohort || collectedSince || excludeBounce ? statsOfEvents(question) : statsOfVisitsWithFittingEvents(question);
 }
 
+/** Estimated: within half a percent mostly, and of thousands still exact; of millions it takes half the time and a tenth of the memory. */
+const visitorsOf = ({ approximate }: Question) => (approximate ? 'uniqCombined64(17)(visitor)' : 'uniqExact(visitor)');
+
 const fiveNumbers = (
+  question: Question,
   pageviews: string,
-) => `${pageviews} AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
+) => `${pageviews} AS pageviews, ${visitorsOf(question)} AS visitors, count() AS visits,
   countIf(all_pageviews = 1) AS bounces, sum(seconds) AS totaltime`;
 
 function statsOfEvents(question: Question): Query {
   return buildQuery(
     (bind) =>
-      `SELECT ${fiveNumbers('sum(fitting_pageviews)')} FROM (${visitsOfEvents(question, bind)}) ${NO_PROJECTION}`,
+      `SELECT ${fiveNumbers(question, 'sum(fitting_pageviews)')} FROM (${visitsOfEvents(question, bind)}) ${NO_PROJECTION}`,
   );
 }
 
@@ -79,7 +83,7 @@ function statsOfVisits(question: Question): Query {
   return buildQuery(
     (bind) => `
     WITH ${cutVisits(question, bind, without)}
-    SELECT ${fiveNumbers('sum(fitting_pageviews)')}
+    SELECT ${fiveNumbers(question, 'sum(fitting_pageviews)')}
     FROM (
       SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, pageviews AS fitting_pageviews, ${SECONDS_OF_ROW} AS seconds
       FROM site_visits FINAL
@@ -96,7 +100,7 @@ function statsOfVisitsWithFittingEvents(question: Question): Query {
     const fitting = `FROM events WHERE ${visitScope(question, bind)} AND ${eventCondition(question, bind)}`;
     return `
     WITH ${cutVisits(question, bind, null)}
-    SELECT ${fiveNumbers(`(SELECT countIf(event_type = 1) ${fitting})`)}
+    SELECT ${fiveNumbers(question, `(SELECT countIf(event_type = 1) ${fitting})`)}
     FROM (
       SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, ${SECONDS_OF_ROW} AS seconds
       FROM site_visits FINAL

@@ -110,7 +110,19 @@ test('a fragment of SQL in the place of an id is an id that nobody has, on every
 }, 120_000);
 
 const parameters = [
-  ...['startAt', 'endAt', 'startDate', 'endDate', 'timezone', 'unit', 'compare', 'match', 'eventType', 'excludeBounce'],
+  ...[
+    'startAt',
+    'endAt',
+    'startDate',
+    'endDate',
+    'timezone',
+    'unit',
+    'compare',
+    'match',
+    'eventType',
+    'excludeBounce',
+    'approximate',
+  ],
   ...['segment', 'cohort', 'page', 'pageSize', 'maxResults', 'cursor', 'search', 'type', 'limit', 'offset', 'orderBy'],
   ...[
     'sortDescending',

@@ -25,7 +25,7 @@ test('five numbers, no comparison unless asked for, and what it cost', async () 
 test('a website without events has zeros, and unknown parameters change nothing', async () => {
   const zeros = { pageviews: 0, visitors: 0, visits: 0, bounces: 0, totaltime: 0 };
   const site = await api.siteWith();
-  expect(await site.ask('/stats', { nonsense: 1, '__proto__[x]': 1, approximate: 'true' })).toEqual(zeros);
+  expect(await site.ask('/stats', { nonsense: 1, '__proto__[x]': 1 })).toEqual(zeros);
 });
 
 test('compare counts the events of the other range, one on the border in one of them only', async () => {
@@ -42,6 +42,15 @@ test('compare counts the events of the other range, one on the border in one of 
   expect((await site.ask('/stats', { ...day, compare: 'yoy' })).comparison.pageviews).toBe(1);
   const ever = { startAt: 0, endAt: Date.parse('2100-01-01T00:00:00Z'), compare: 'prev' };
   expect(await site.ask('/stats', ever)).toMatchObject({ pageviews: 3, comparison: { pageviews: 0, visits: 0 } });
+});
+
+test('visitors are estimated only for who asks, and few ones are exact then too', async () => {
+  const site = await api.siteWith([{ t: '10:00' }, { t: '12:00', session: 'other', visit: 'w' }]);
+  const exact = await site.ask('/stats', { compare: 'prev' });
+  expect(exact.visitors).toBe(2);
+  for (const approximate of ['true', 'false', ''])
+    expect(await site.ask('/stats', { approximate, compare: 'prev' })).toEqual(exact);
+  expect(await site.get('/stats', { approximate: 'maybe' })).toMatchObject({ status: 400 });
 });
 
 test('filters of the query string reach the numbers, joined as match says', async () => {
