@@ -4,8 +4,9 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { startStores } from '@meridian/embedded/stores';
 import { parseClickHouseUrl } from '@meridian/warehouse/clickhouse-url';
 import { clientOptions } from '@meridian/warehouse/client';
+import { createQuestionChannel, type QuestionChannel } from '@meridian/warehouse/question-channel';
 import { type ChooseReadFrom, createChooseReadFrom } from '@meridian/warehouse/read-from';
-import { type RunQuery, readSettings } from '@meridian/warehouse/run-query';
+import { createRunQuery, type RunQuery, readSettings } from '@meridian/warehouse/run-query';
 
 /** What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. */
 export type Cost = { ms: number; cpuMs: number; rows: number; bytes: number; memoryBytes: number };
@@ -19,6 +20,7 @@ export async function startEngine(dataDir: string) {
   const url = stores.clickhouseUrl;
   const address = parseClickHouseUrl(url);
   const clients: ClickHouseClient[] = [];
+  const channels: QuestionChannel[] = [];
   const clientOf = (database: string): ClickHouseClient => {
     const client = createClient({ ...clientOptions({ ...address, database }), request_timeout: 600_000 });
     clients.push(client);
@@ -36,10 +38,22 @@ export async function startEngine(dataDir: string) {
     noted.memoryBytes = Math.max(noted.memoryBytes, Number(summary.memory_usage));
   }
 
-  /** As the product runs its questions, in a database, and with what ClickHouse tells of the cost; and what it reads for an answer. */
-  function askIn(database: string): { run: RunQuery; choose: ChooseReadFrom } {
+  /**
+   * In a database, `choose`: what the product reads for an answer. `run`: as the product runs its questions. `runHearingMemory`: by the client, slower,
+   * which also hears how much memory they took.
+   */
+  function askIn(database: string): { choose: ChooseReadFrom; run: RunQuery; runHearingMemory: RunQuery } {
+    const channel = createQuestionChannel({ ...address, database }, readSettings);
+    channels.push(channel);
+    const ask = createRunQuery(channel, undefined, 600_000);
+    const run: RunQuery = async (...args) => {
+      const answer = await ask(...args);
+      noted.rows += answer.timing.rowsRead;
+      noted.bytes += answer.timing.bytesRead;
+      return answer;
+    };
     const asked = clientOf(database);
-    const run: RunQuery = async (query, _context, row) => {
+    const runHearingMemory: RunQuery = async (query, _context, row) => {
       const result = await asked.query({
         query: query.sql,
         query_params: query.params,
@@ -50,7 +64,7 @@ export async function startEngine(dataDir: string) {
       note(result.response_headers);
       return { rows: data.map((value) => row.parse(value)), timing: { elapsedMs: 0, rowsRead: 0, bytesRead: 0 } };
     };
-    return { run, choose: createChooseReadFrom(asked, run) };
+    return { choose: createChooseReadFrom(asked, ask), run, runHearingMemory };
   }
 
   return {
@@ -78,7 +92,7 @@ export async function startEngine(dataDir: string) {
       return { ms: performance.now() - startedAt, cpuMs: cpuMsOf(pid) - cpuBefore, ...noted };
     },
     async stop(): Promise<void> {
-      await Promise.all(clients.map((client) => client.close()));
+      await Promise.all([...clients, ...channels].map((connection) => connection.close()));
       await stores.stop();
     },
   };
