@@ -132,9 +132,8 @@ export const StatsQuery = z.object({
   approximate: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
-    .meta({ type: 'boolean' })
     .optional()
-    .describe('Visitors may be estimated, by about half a percent where they are many, in half the time.'),
+    .describe('Whether visitors may be estimated: usually within half a percent, and faster where they are many.'),
 });
 
 export const PageviewsQuery = z.object({

@@ -115,14 +115,16 @@ async function compare(data: RandomData, chance: ReturnType<typeof createChance>
   const since = question.range.startAt;
   const search = chance.pick(['', 'e']);
   const asked = chance.pick([reader, choosing]);
+  const page = { offset: chance.pick([0, 0, 1, 7]), limit: chance.pick([1, 1_000]) };
   const [stats, series, metrics, expanded, active, log] = await Promise.all([
     asked.getStats(question),
     asked.getPageviewSeries(question, buckets),
     asked.getMetrics(question, ranking),
     asked.getExpandedMetrics(question, ranking),
     asked.getActiveVisitors(question, since),
-    asked.listEvents(question, { offset: 0, limit: 1_000 }, { search }),
+    asked.listEvents(question, page, { search }),
   ]);
+  const all = referenceLog(rows, question, search);
   expect(
     {
       stats: stats.value,
@@ -131,14 +133,16 @@ async function compare(data: RandomData, chance: ReturnType<typeof createChance>
       expanded: expanded.value,
       active: active.value,
       log: log.value.rows,
+      count: log.value.count,
     },
-    JSON.stringify({ seed, question, ranking, search }),
+    JSON.stringify({ seed, question, ranking, search, page }),
   ).toEqual({
     stats: referenceStats(rows, question),
     series: referenceSeries(rows, question, buckets),
     ...referenceMetrics(rows, question, ranking),
     active: referenceActive(rows, question, since),
-    log: referenceLog(rows, question, search),
+    log: all.slice(page.offset, page.offset + page.limit),
+    count: all.length,
   });
 }
 

@@ -1,6 +1,7 @@
 import { filterCondition } from './filters.ts';
 import type { Bind } from './query.ts';
 import type { Cohort, Question, Selection } from './question.ts';
+import type { ReadFrom } from './read-from.ts';
 
 /** The session behind a visit, from the visitor_key of its events: the identified one where there is one. */
 export const VISITOR_OF_VISIT = 'bitAnd(max(visitor_key), 9223372036854775807)';
@@ -11,11 +12,14 @@ export const VISITOR_OF_VISIT = 'bitAnd(max(visitor_key), 9223372036854775807)';
  */
 export const VISIT_HASH = 'cityHash64(visit_id)';
 
-/** For what the projection by path cannot help: to look whether it does costs some milliseconds for every part of the table. */
+/** For questions that the projection by path cannot help: only to look whether it does costs 3 to 10 ms of CPU, more the more parts the table has. */
 export const NO_PROJECTION = 'SETTINGS optimize_use_projections = 0';
 
-/** As NO_PROJECTION, for what reads little at several places: a second thread would cost more than it brings. */
-export const FEW_ROWS = `${NO_PROJECTION}, max_threads = 1`;
+/** Where events alone are read they are few mostly, and the look costs more than it saves. */
+export const projectionFor = (from: ReadFrom): string => (from === 'events' ? NO_PROJECTION : '');
+
+/** For what reads little at several places, where a second thread costs more than it brings, and the projection cannot help. */
+export const ONE_THREAD_NO_PROJECTION = `${NO_PROJECTION}, max_threads = 1`;
 
 /** Order of collection among events of equal time, and the order of entry, exit, first and last. */
 export const EVENT_ORDER = '(created_at, UUIDToNum(event_id))';

@@ -113,7 +113,7 @@ test('a deep page of the log holds the same events as when the log is read from 
         (await listEvents(run, question, page, {}, 'events')).value,
       );
     }
-  // A quarter that counts too much costs time, but no event of a page.
+  // A quarter that counts too much must not cut a page short; pages behind it are shifted by what it counts too much.
   await client.command({
     query: `INSERT INTO site_15m SELECT '${site.websiteId}', toDateTime('2026-06-02 03:15:00', 'UTC'), 10000, 0`,
   });

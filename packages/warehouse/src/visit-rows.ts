@@ -1,4 +1,4 @@
-import { dateTime, FEW_ROWS, instant } from './conditions.ts';
+import { dateTime, instant, ONE_THREAD_NO_PROJECTION } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { FilterName, Question } from './question.ts';
 
@@ -10,6 +10,9 @@ const afterHourMs = 14.75 * hourMs;
 
 /** The session behind a row of site_visits, or behind an event whose visit has but one. */
 export const VISITOR_OF_ROW = 'bitAnd(visitor_key, 9223372036854775807)';
+
+/** When the first of the quarters in a row begins, Unix ms. */
+export const FIRST_QUARTER_MS = `toInt64(toUnixTimestamp(start_hour)) * 1000 - ${beforeHourMs}`;
 
 /** Filters on what all events of a visit have in common, mostly; site_visits has the same columns. */
 const attributeFilters: readonly FilterName[] = ['browser', 'os', 'device', 'country', 'region', 'city', 'language'];
@@ -49,7 +52,7 @@ export function wholeVisits(question: Question, bind: Bind, without: Irregularit
  * The `wholeVisits` without irregular quarters in two parts, to be read apart: the many that began where every visit but strays is inside the range,
  * for which no times are read, and those near its ends.
  */
-export function wholeVisitsInTwo(question: Question, bind: Bind): [string, string] {
+export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [string, string] {
   const { startAt, endAt } = question.range;
   const atEnds = beganAroundEnds(question, bind);
   const between = `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND NOT ${atEnds} AND NOT (${irregular.quarters})`;
@@ -70,12 +73,14 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       SELECT visit_id, first_at, last_at, ${without ? irregular[without] : '0'} OR NOT (${began}) AS is_irregular
       FROM site_visits FINAL
       WHERE ${site} AND (${atEnds} OR ${isStray}) AND first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR is_irregular)`;
-  // Attributes may differ in any hour, quarters only of strays. Where all rows are looked at, times that hold for any visit cost less than its own.
+  // Attributes may differ in any hour, quarters only of strays. Between the ends every row is looked at, so each gets the widest times that a visit of
+  // its hour can have: to read its own would cost two columns.
   const between = `
       UNION ALL
       SELECT visit_id, ${fromHour(-beforeHourMs)} AS first_at, ${fromHour(afterHourMs)} AS last_at, 1 AS is_irregular
       FROM site_visits FINAL
       WHERE ${site} AND ${began} AND NOT ${atEnds} AND ${irregular.attributes}`;
+  const [more, settings] = without === 'attributes' ? [between, ''] : ['', ONE_THREAD_NO_PROJECTION];
   return `(
     SELECT tuple(
       groupArray(visit_id),
@@ -83,12 +88,12 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       minOrNullIf(first_at, last_at > ${end}),
       minOrNullIf(first_at, is_irregular),
       maxOrNullIf(last_at, is_irregular))
-    FROM (${found}${without === 'attributes' ? between : ''})
-    ${without === 'attributes' ? '' : FEW_ROWS}
+    FROM (${found}${more})
+    ${settings}
   ) AS cut`;
 }
 
-/** So long after the start of a visit's hour. */
+/** The instant so long after a row's start_hour. */
 const fromHour = (ms: number): string => `toDateTime64(start_hour, 3, 'UTC') + toIntervalMillisecond(${ms})`;
 
 /** For events of the range, beside `cutVisits` in the WITH. */

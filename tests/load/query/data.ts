@@ -23,10 +23,10 @@ export function websiteIdOf(number: number): string {
   return [8, 12, 16, 20, 32].map((end, i, ends) => hex.slice(ends[i - 1] ?? 0, end)).join('-');
 }
 
-/** `lastMs`: when the last event of all happened. */
+/** `lastEventMs`: when the last event of all happened. */
 export type LoadData = {
   events: number;
-  lastMs: number;
+  lastEventMs: number;
   bigWebsite: string;
   smallWebsite: string;
   smallEvents: number;
@@ -71,8 +71,10 @@ export async function makeData(engine: Engine, all: number, seed: number, daysMa
   console.error('merging, as ClickHouse does by itself two hours after the last event of a week …');
   for (const database of [engine.database, aloneDatabase])
     await engine.command(`OPTIMIZE TABLE ${database}.site_visits FINAL SETTINGS optimize_skip_merged_partitions = 1`);
-  const lastMs = Number(await engine.command('SELECT toUnixTimestamp64Milli(max(created_at)) FROM events FORMAT TSV'));
-  return { events, lastMs, bigWebsite: websiteIdOf(0), ...small };
+  const lastEventMs = Number(
+    await engine.command('SELECT toUnixTimestamp64Milli(max(created_at)) FROM events FORMAT TSV'),
+  );
+  return { events, lastEventMs, bigWebsite: websiteIdOf(0), ...small };
 }
 
 async function copyAlone(engine: Engine, websiteId: string): Promise<void> {

@@ -8,7 +8,7 @@ import { createQuestionChannel, type QuestionChannel } from '@meridian/warehouse
 import { type ChooseReadFrom, createChooseReadFrom } from '@meridian/warehouse/read-from';
 import { createRunQuery, type RunQuery, readSettings } from '@meridian/warehouse/run-query';
 
-/** What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. */
+/** What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. `memoryBytes`: 0 for what `run` asks, which does not hear it. */
 export type Cost = { ms: number; cpuMs: number; rows: number; bytes: number; memoryBytes: number };
 export type Engine = Awaited<ReturnType<typeof startEngine>>;
 
@@ -21,8 +21,9 @@ export async function startEngine(dataDir: string) {
   const address = parseClickHouseUrl(url);
   const clients: ClickHouseClient[] = [];
   const channels: QuestionChannel[] = [];
+  const answerMaxMs = 600_000;
   const clientOf = (database: string): ClickHouseClient => {
-    const client = createClient({ ...clientOptions({ ...address, database }), request_timeout: 600_000 });
+    const client = createClient({ ...clientOptions({ ...address, database }), request_timeout: answerMaxMs });
     clients.push(client);
     return client;
   };
@@ -39,13 +40,13 @@ export async function startEngine(dataDir: string) {
   }
 
   /**
-   * In a database, `choose`: what the product reads for an answer. `run`: as the product runs its questions. `runHearingMemory`: by the client, slower,
-   * which also hears how much memory they took.
+   * In a database, `choose`: what the product reads for an answer. `run`: as the product runs its questions. `runByClient`: slower, but tells how
+   * much memory they took.
    */
-  function askIn(database: string): { choose: ChooseReadFrom; run: RunQuery; runHearingMemory: RunQuery } {
+  function askIn(database: string): { choose: ChooseReadFrom; run: RunQuery; runByClient: RunQuery } {
     const channel = createQuestionChannel({ ...address, database }, readSettings);
     channels.push(channel);
-    const ask = createRunQuery(channel, undefined, 600_000);
+    const ask = createRunQuery(channel, undefined, answerMaxMs);
     const run: RunQuery = async (...args) => {
       const answer = await ask(...args);
       noted.rows += answer.timing.rowsRead;
@@ -53,7 +54,7 @@ export async function startEngine(dataDir: string) {
       return answer;
     };
     const asked = clientOf(database);
-    const runHearingMemory: RunQuery = async (query, _context, row) => {
+    const runByClient: RunQuery = async (query, _context, row) => {
       const result = await asked.query({
         query: query.sql,
         query_params: query.params,
@@ -64,7 +65,7 @@ export async function startEngine(dataDir: string) {
       note(result.response_headers);
       return { rows: data.map((value) => row.parse(value)), timing: { elapsedMs: 0, rowsRead: 0, bytesRead: 0 } };
     };
-    return { choose: createChooseReadFrom(asked, ask), run, runHearingMemory };
+    return { choose: createChooseReadFrom(asked, ask), run, runByClient };
   }
 
   return {

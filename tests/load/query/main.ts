@@ -1,6 +1,5 @@
-// Asks what dashboards ask, of much data, beside the plain shape and the scan limit: `npm run load:query -- [--events 10000000]
-// [--days 90]
-// [--rounds 5] [--data DIR] [--seed 1] [--only stats,path]`. The data are made once and kept in DIR; with fewer days only the first ones are made.
+// Asks what dashboards ask, of much data, beside the plain shape and the scan limit: `npm run load:query -- [--events 10000000] [--days 90] [--rounds 5]
+// [--data DIR] [--seed 1] [--only stats,path]`. The data are made once and kept in DIR; with fewer days only the first ones are made.
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,6 +8,8 @@ import { machineLine } from '../hardware.ts';
 import { aloneDatabase, days, makeData, startMs } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
 import { type BenchQuestion, questions } from './questions.ts';
+
+const diskPerEventMaxBytes = 90;
 
 const { values } = parseArgs({
   options: {
@@ -39,7 +40,7 @@ try {
   const lines: string[][] = [];
   for (const site of sites)
     for (const question of asked)
-      lines.push([site.site, question.name, ...(await measure(question, site, data.lastMs))]);
+      lines.push([site.site, question.name, ...(await measure(question, site, data.lastEventMs))]);
 
   print([
     [
@@ -59,13 +60,12 @@ try {
     ...lines,
   ]);
   const disk = await engine.command(
-    `SELECT arrayStringConcat(groupArray(concat(table, ' ', toString(round(bytes / ${data.events}, 1)))), ', '), round(sum(bytes) / ${data.events})
+    `SELECT arrayStringConcat(groupArray(concat(table, ' ', toString(round(bytes / ${data.events}, 1)))), ', '), round(sum(bytes) / ${data.events}, 1)
      FROM (SELECT table, sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database = currentDatabase() AND table != 'plain_events' GROUP BY table ORDER BY bytes DESC) FORMAT TSVRaw`,
   );
   const [ofTables, perEvent] = disk.trim().split('\t');
-  console.log(
-    `\nBytes on disk for an event: ${perEvent} (${ofTables}), at most 90: ${Number(perEvent) <= 90 ? 'pass' : 'MISS'}`,
-  );
+  const verdict = Number(perEvent) <= diskPerEventMaxBytes ? 'pass' : 'MISS';
+  console.log(`\nBytes on disk for an event: ${perEvent} (${ofTables}), at most ${diskPerEventMaxBytes}: ${verdict}`);
   const version = (await engine.command('SELECT version() FORMAT TSVRaw')).trim();
   console.log(
     `\n${machineLine()}, ClickHouse ${version}; ${data.events.toLocaleString('en-US')} events, the first ${daysMade} days of ${events.toLocaleString('en-US')} in ${days}; the small website has ` +
@@ -79,12 +79,12 @@ type Site = { site: string; websiteId: string } & ReturnType<typeof engine.askIn
 
 async function measure(
   bench: BenchQuestion,
-  { site, websiteId, run, runHearingMemory, choose }: Site,
-  lastMs: number,
+  { site, websiteId, run, runByClient, choose }: Site,
+  lastEventMs: number,
 ): Promise<string[]> {
   const rangeMs = bench.days * 86_400_000;
-  const range = bench.untilNow
-    ? { startAt: new Date(lastMs - rangeMs), endAt: new Date(lastMs) }
+  const range = bench.untilLastEvent
+    ? { startAt: new Date(lastEventMs - rangeMs), endAt: new Date(lastEventMs) }
     : { startAt: new Date(endMs - rangeMs + 1_234_567), endAt: new Date(endMs - 7_654_321) };
   const question: Question = {
     websiteId,
@@ -100,12 +100,12 @@ async function measure(
   const costs: Record<'own' | 'plain' | 'scan', Cost[]> = { own: [], plain: [], scan: [] };
   let memoryBytes = 0;
   for (let round = 0; round <= rounds; round++) {
-    const own = await engine.costOf(() => bench.ask(round === 0 ? runHearingMemory : run, question, from));
+    const own = await engine.costOf(() => bench.ask(round === 0 ? runByClient : run, question, from));
     const other = plain && (await engine.costOf(() => engine.ask(plain)));
     const limit = await engine.costOf(() => engine.ask(scan));
     if (round === 0) {
       memoryBytes = own.memoryBytes;
-      continue; // this one warms caches up
+      continue; // the first round warms caches up and tells the memory
     }
     costs.own.push(own);
     if (other) costs.plain.push(other);

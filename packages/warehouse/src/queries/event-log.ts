@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { EVENT_ORDER, FEW_ROWS, matchCondition, NO_PROJECTION, rangeScope } from '../conditions.ts';
+import {
+  EVENT_ORDER,
+  matchCondition,
+  NO_PROJECTION,
+  ONE_THREAD_NO_PROJECTION,
+  projectionFor,
+  rangeScope,
+} from '../conditions.ts';
 import type { EventCursor } from '../event-cursor.ts';
 import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
-import type { Answer, Question, Timing } from '../question.ts';
+import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
@@ -72,20 +79,20 @@ export async function listEvents(
   const before = 'cursor' in page ? page.cursor.position : page.offset;
   const limit = Math.max(0, Math.min(page.limit, maxResults - before));
   const scope: LogScope = { question, search, from };
-  const { value: found, timing } = await readFound(run, scope, { ...page, limit: limit + 1 });
-  const rows = found.rows.slice(0, limit);
+  const { value: counted, timing } = await readCountedPage(run, scope, { ...page, limit: limit + 1 });
+  const rows = counted.rows.slice(0, limit);
   const last = rows.at(-1);
-  const more = found.rows.length > limit && before + limit < maxResults;
+  const more = counted.rows.length > limit && before + limit < maxResults;
   const nextCursor =
     last && more ? { createdAtMs: last.createdAt.getTime(), eventId: last.id, position: before + rows.length } : null;
-  const value = { rows, count: Math.min(found.total, maxResults), isCapped: found.total > maxResults, nextCursor };
+  const value = { rows, count: Math.min(counted.total, maxResults), isCapped: counted.total > maxResults, nextCursor };
   return { value, timing };
 }
 
-/** Of a page the rows, and how many events fit in all. */
-type Found = { rows: LogEvent[]; total: number };
+/** A page's rows, and how many events the log has in all. */
+type CountedPage = { rows: LogEvent[]; total: number };
 
-function readFound(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<Found>> {
+function readCountedPage(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<CountedPage>> {
   if (scope.search !== '') return searchPage(run, scope, page);
   return 'offset' in page && isCountedByQuarters(scope)
     ? readPageOfQuarters(run, scope, page)
@@ -95,7 +102,7 @@ function readFound(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answe
 /** Which events are in the log, and where they are looked for. `texts`: those that contain what is searched for. */
 type LogScope = { question: Question; search: string; from: ReadFrom; texts?: FoundTexts };
 
-async function readPageAndCount(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<Found>> {
+async function readPageAndCount(run: RunQuery, scope: LogScope, page: LogPage): Promise<Answer<CountedPage>> {
   const [{ rows, timing }, counted] = await Promise.all([
     run(eventLogQuery(scope, page), scope.question, LogRow),
     run(eventCountQuery(scope), scope.question, CountRow),
@@ -105,27 +112,27 @@ async function readPageAndCount(run: RunQuery, scope: LogScope, page: LogPage): 
 }
 
 /** A page far from the newest event is as fast as the first: what lies between is counted by quarters of an hour. */
-async function readPageOfQuarters(run: RunQuery, scope: LogScope, page: OffsetPage): Promise<Answer<Found>> {
-  const timings: Timing[] = [];
-  for (const read of ['quarters of the page', 'all older quarters'] as const) {
-    const { rows: counted, timing } = await run(pageOfQuartersQuery(scope, page, read), scope.question, CountedLogRow);
-    timings.push(timing);
-    const [first] = counted;
-    // Fewer where the log ends, or where a quarter counts more events than there are.
-    if (first && (counted.length === page.limit || read === 'all older quarters')) {
-      const rows = counted.map(({ total: _, ...event }) => event);
-      return { value: { rows, total: first.total }, timing: oneAfterTheOther(timings) };
-    }
-  }
-  const { rows, timing } = await run(eventCountQuery(scope), scope.question, CountRow);
-  return { value: { rows: [], total: rows[0]?.total ?? 0 }, timing: oneAfterTheOther([...timings, timing]) };
+async function readPageOfQuarters(run: RunQuery, scope: LogScope, page: OffsetPage): Promise<Answer<CountedPage>> {
+  const near = await run(pageOfQuartersQuery(scope, page, true), scope.question, CountedLogRow);
+  const [first] = near.rows;
+  if (first && (near.rows.length === page.limit || first.total < page.offset + page.limit))
+    return { value: { rows: near.rows.map(withoutTotal), total: first.total }, timing: near.timing };
+  // Nothing, or less than is counted: the page lies behind the end, or a quarter counts more events than there are.
+  const [all, counted] = await Promise.all([
+    run(pageOfQuartersQuery(scope, page, false), scope.question, CountedLogRow),
+    run(eventCountQuery(scope), scope.question, CountRow),
+  ]);
+  const timing = oneAfterTheOther([near.timing, sideBySide([all.timing, counted.timing])]);
+  return { value: { rows: all.rows.map(withoutTotal), total: counted.rows[0]?.total ?? 0 }, timing };
 }
+
+const withoutTotal = ({ total: _, ...event }: z.infer<typeof CountedLogRow>): LogEvent => event;
 
 /**
  * Looks through the range once if the text is rare: of what is found a page is then read at its instants. A page of a frequent text is full long
  * before the range ends.
  */
-async function searchPage(run: RunQuery, searched: LogScope, page: LogPage): Promise<Answer<Found>> {
+async function searchPage(run: RunQuery, searched: LogScope, page: LogPage): Promise<Answer<CountedPage>> {
   const { question } = searched;
   const looked = areTextsKnown(searched) ? await run(textsQuery(searched), question, TextsRow) : undefined;
   if (looked?.rows.length === 0) return { value: { rows: [], total: 0 }, timing: looked.timing };
@@ -166,7 +173,7 @@ const FoundRow = CountRow.extend({ times: z.array(z.number()) });
 function foundQuery(scope: LogScope): Query {
   return buildQuery(
     (bind) =>
-      `SELECT count() AS total, groupArray(${foundMax})(toUnixTimestamp64Milli(created_at)) AS times FROM events WHERE ${logScope(scope, bind)} ${projectionFor(scope)}`,
+      `SELECT count() AS total, groupArray(${foundMax})(toUnixTimestamp64Milli(created_at)) AS times FROM events WHERE ${logScope(scope, bind)} ${projectionFor(scope.from)}`,
   );
 }
 
@@ -174,9 +181,6 @@ function isUnfiltered({ question, search }: LogScope): boolean {
   const { cohort, collectedSince, excludeBounce } = question;
   return !cohort && !collectedSince && !excludeBounce && !hasFilters(question) && search === '';
 }
-
-/** Among few events it is no help. */
-const projectionFor = ({ from }: LogScope): string => (from === 'events' ? NO_PROJECTION : '');
 
 /** site_15m counts all pageviews and custom events of a quarter of an hour, whatever else they are. */
 const isCountedByQuarters = (scope: LogScope): boolean =>
@@ -201,23 +205,24 @@ function eventLogQuery(scope: LogScope, page: LogPage, condition: (bind: Bind) =
     WHERE ${logScope(scope, bind)} AND ${condition(bind)}${'cursor' in page ? ` AND ${olderThan(page.cursor, bind)}` : ''}
     ${NEWEST_FIRST}
     LIMIT ${bind(page.limit, 'UInt64')} OFFSET ${bind('cursor' in page ? 0 : page.offset, 'UInt64')}
-    ${isUnfiltered(scope) && scope.question.eventType === undefined ? FEW_ROWS : projectionFor(scope)}`,
+    ${isUnfiltered(scope) && scope.question.eventType === undefined ? ONE_THREAD_NO_PROJECTION : projectionFor(scope.from)}`,
   );
 }
 
+/** Below this offset newer events are read and not counted by quarters: those of a block that is being written may be in no quarter yet. */
+const skipFrom = 1_000;
+
 /**
- * As `eventLogQuery`, without what quarters tell to be no part of the page, and with the count of all events in each row. `outside`: events of the range in
- * no whole quarter, how many are newer than these, and how many in all. `near`: where at most `offset` events are newer, how many these are, where
- * the page's last event is not older, and the count.
+ * As `eventLogQuery`, of those quarters alone in which the page lies, with the count of all events in each row. `isBounded`: nothing is read behind the
+ * quarter in which the page should end. `outside`: of the range's events in no whole quarter (1) how many lie behind the last one, (2) how
+ * many there are. `near`: (1) the instant (Unix ms) before which the page lies, (2) how many events lie at or behind it, at most `offset`, (3) the
+ * instant before which nothing of the page lies, 0 if unknown, (4) how many events the range has.
  */
-function pageOfQuartersQuery(
-  scope: LogScope,
-  { offset, limit }: OffsetPage,
-  read: 'quarters of the page' | 'all older quarters',
-): Query {
+function pageOfQuartersQuery(scope: LogScope, { offset, limit }: OffsetPage, isBounded: boolean): Query {
   const { question } = scope;
   return buildQuery((bind) => {
     const [first, last] = [bind(offset, 'Int64'), bind(offset + limit, 'Int64')];
+    const isSkipped = offset < skipFrom ? '0' : `newer <= ${first}`;
     return `
     WITH
       (
@@ -227,8 +232,8 @@ function pageOfQuartersQuery(
       ) AS outside,
       (
         SELECT (
-          if(countIf(newer <= ${first}) > 0, minIf(start_ms, newer <= ${first}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
-          maxIf(newer, newer <= ${first}),
+          if(countIf(${isSkipped}) > 0, minIf(start_ms, ${isSkipped}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
+          maxIf(newer, ${isSkipped}),
           maxIf(start_ms, newer >= ${last}),
           ifNull(outside.2, 0) + sum(events))
         FROM (
@@ -240,10 +245,10 @@ function pageOfQuartersQuery(
       ) AS near
     SELECT near.4 AS total, ${LOG_FIELDS}
     FROM events
-    WHERE ${logScope(scope, bind)} AND created_at < fromUnixTimestamp64Milli(near.1, 'UTC')${read === 'all older quarters' ? '' : " AND created_at >= fromUnixTimestamp64Milli(near.3, 'UTC')"}
+    WHERE ${logScope(scope, bind)} AND created_at < fromUnixTimestamp64Milli(near.1, 'UTC')${isBounded ? " AND created_at >= fromUnixTimestamp64Milli(near.3, 'UTC')" : ''}
     ${NEWEST_FIRST}
     LIMIT ${bind(limit, 'UInt64')} OFFSET ${first} - near.2
-    ${FEW_ROWS}`;
+    ${question.eventType === undefined ? ONE_THREAD_NO_PROJECTION : NO_PROJECTION}`;
   });
 }
 
@@ -251,9 +256,9 @@ function eventCountQuery(scope: LogScope): Query {
   const { question } = scope;
   return buildQuery((bind) => {
     const events = `FROM events WHERE ${logScope(scope, bind)}`;
-    if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events} ${projectionFor(scope)}`;
+    if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events} ${projectionFor(scope.from)}`;
     return `SELECT toInt64(sum(${quarterEvents(question)}) + (SELECT count() ${events} AND ${outsideWholeQuarters(question, bind)})) AS total
-      FROM site_15m WHERE ${wholeQuarters(question, bind)} ${FEW_ROWS}`;
+      FROM site_15m WHERE ${wholeQuarters(question, bind)} ${ONE_THREAD_NO_PROJECTION}`;
   });
 }
 

@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { matchCondition, NO_PROJECTION, visitScope } from '../conditions.ts';
+import { matchCondition, NO_PROJECTION, projectionFor, visitScope } from '../conditions.ts';
 import { type Bind, buildQuery, type Query } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
-import { asksForWholeVisits, cutVisits, hasFilters, inCutVisits, wholeVisitsInTwo } from '../visit-rows.ts';
+import {
+  asksForWholeVisits,
+  cutVisits,
+  FIRST_QUARTER_MS,
+  hasFilters,
+  inCutVisits,
+  wholeVisitsBetweenAndAtEnds,
+} from '../visit-rows.ts';
 import { outsideWholeQuarters, quarterMs, wholeQuarters } from '../whole-quarters.ts';
 
 const BucketRow = z.object({ bucketStart: z.number(), pageviews: z.number(), visits: z.number() });
@@ -46,7 +53,7 @@ function seriesOfEvents(question: Question, bucketStarts: readonly number[], fro
     FROM events
     WHERE ${visitScope(question, bind)} AND ${matchCondition(question, bind)}
     GROUP BY bucketStart
-    ${from === 'events' ? NO_PROJECTION : ''}`,
+    ${projectionFor(from)}`,
   );
 }
 
@@ -71,7 +78,7 @@ function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Q
         arrayJoin(arrayDistinct(arrayMap(i -> ${bucketOf(`first_quarter_ms + i * ${quarterMs}`)}, bitPositionsToArray(quarters)))) AS bucketStart,
         toInt64(0) AS pageviews,
         sum(n) AS visits
-      FROM (${wholeVisitsInTwo(question, bind).map(visitsByQuarters).join(' UNION ALL ')})
+      FROM (${wholeVisitsBetweenAndAtEnds(question, bind).map(visitsByQuarters).join(' UNION ALL ')})
       GROUP BY bucketStart
       UNION ALL
       SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(0) AS pageviews, uniqExact(visit_id) AS visits
@@ -86,7 +93,7 @@ function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Q
 
 /** How many visits have events in the same quarters. */
 const visitsByQuarters = (visits: string) => `
-        SELECT toInt64(toUnixTimestamp(start_hour)) * 1000 - 3600000 AS first_quarter_ms, quarters, count() AS n
+        SELECT ${FIRST_QUARTER_MS} AS first_quarter_ms, quarters, count() AS n
         FROM site_visits FINAL
         WHERE ${visits}
         GROUP BY start_hour, quarters`;

@@ -109,7 +109,11 @@ test(`a page of the log is the reference's however far from the newest event it 
       const question = randomQuestion(chance, websiteId);
       const search = chance.pick(['', '', '', '', '1', 'page 2', '/only', 'event 3']);
       const all = referenceLog(rows, question, search);
-      const offset = chance.pick([0, 998, 999, 1_000, 1_001, chance.whole(EVENTS), all.length - 1, all.length + 5]);
+      const border = startMs + chance.whole((endMs - startMs) / quarterMs) * quarterMs;
+      const newer = all.filter(({ createdAt }) => createdAt.getTime() >= border).length;
+      const atBorder = newer + chance.pick([-1, 0, 1]);
+      const ends = [0, 999, 1_000, 1_001, all.length - 1, all.length + 5];
+      const offset = chance.pick([...ends, chance.whole(EVENTS), atBorder, atBorder, atBorder]);
       const page = { offset: Math.max(0, offset), limit: 1 + chance.whole(60) };
       const maxResults = chance.pick([undefined, undefined, 1_030]);
       const seen = all.slice(0, maxResults);

@@ -44,12 +44,27 @@ test('compare counts the events of the other range, one on the border in one of 
   expect(await site.ask('/stats', ever)).toMatchObject({ pageviews: 3, comparison: { pageviews: 0, visits: 0 } });
 });
 
-test('visitors are estimated only for who asks, and few ones are exact then too', async () => {
-  const site = await api.siteWith([{ t: '10:00' }, { t: '12:00', session: 'other', visit: 'w' }]);
-  const exact = await site.ask('/stats', { compare: 'prev' });
-  expect(exact.visitors).toBe(2);
-  for (const approximate of ['true', 'false', ''])
-    expect(await site.ask('/stats', { approximate, compare: 'prev' })).toEqual(exact);
+test('visitors are estimated for who asks, those of the comparison too, and for nobody else', async () => {
+  // Of 6,000 visitors a day one estimate in fifty is the right number.
+  const [visitors, days] = [6_000, ['08', '09', '10', '11']];
+  const site = await api.siteWith(
+    days.flatMap((day) =>
+      Array.from({ length: visitors }, (_, i) => ({ t: `2026-06-${day}T10:00:00Z`, session: `${day} ${i}` })),
+    ),
+  );
+  const ask = async (approximate: string) => {
+    const asked = ['09', '11'].map((day) => {
+      const date = `2026-06-${day}`;
+      return site.ask('/stats', { startDate: date, endDate: date, compare: 'prev', approximate });
+    });
+    const answers = await Promise.all(asked);
+    return answers.flatMap((answer) => [answer.visitors, answer.comparison.visitors]);
+  };
+  const exact = days.map(() => visitors);
+  for (const approximate of ['', 'false']) expect(await ask(approximate)).toEqual(exact);
+  const estimated = await ask('true');
+  expect(estimated).not.toEqual(exact);
+  for (const estimate of estimated) expect(Math.abs(estimate / visitors - 1)).toBeLessThan(0.03);
   expect(await site.get('/stats', { approximate: 'maybe' })).toMatchObject({ status: 400 });
 });
 
