@@ -126,6 +126,24 @@ test('a deep page of the log holds the same events as when the log is read from 
   expect(found?.value.rows).toEqual(expected?.value.rows);
 }, 120_000);
 
+test('an event that no quarter counts yet is on its page of the log', async () => {
+  const site = createTestSite(warehouse);
+  const events: TestEvent[] = ['10:05', '10:50'].map((t) => ({ t, eventType: 2, eventName: 'buy' }));
+  await site.insert(events);
+  await client.command({
+    query: `INSERT INTO site_15m SELECT '${site.websiteId}', toDateTime('2026-06-10 10:45:00', 'UTC'), 0, -1`,
+  });
+  const question = site.ask({ eventType: 2 });
+  for (const page of [
+    { offset: 0, limit: 1 },
+    { offset: 1, limit: 1 },
+  ]) {
+    const { rows } = (await listEvents(run, question, page, {}, 'rollups')).value;
+    expect(rows).toEqual((await listEvents(run, question, page, {}, 'events')).value.rows);
+    expect(rows).toHaveLength(1);
+  }
+});
+
 test('events of a range with few of them are read themselves, and rollups where there are many or nobody can tell', async () => {
   const [site, empty] = [createTestSite(warehouse), createTestSite(warehouse)];
   await client.command({
