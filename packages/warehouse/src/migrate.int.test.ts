@@ -205,3 +205,21 @@ test('a block that was stored before the migration, and is sent again under its 
   expect(await findWrongRows(database.url)).toEqual([]);
   await rollups.close();
 });
+
+test('what a version before had removed from events is in no projection after the migration', async () => {
+  const [gone, kept] = [createTestSite(warehouse), createTestSite(warehouse)];
+  const block = [gone, kept].flatMap((site) =>
+    Array.from({ length: 40_000 }, (_, i) => site.toRow({ t: at('10:00') + i, urlPath: `/${i % 40}` })),
+  );
+  await store(block);
+  await client.command({
+    query: `DELETE FROM events WHERE website_id = '${gone.websiteId}'`,
+    clickhouse_settings: { mutations_sync: '2', lightweight_deletes_sync: '2' },
+  });
+  await warehouse.migrate();
+  const rewriting = 'SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done';
+  await expect.poll(() => scalar(rewriting), { timeout: 60_000 }).toBe('0');
+  const ofPath = ({ websiteId }: typeof gone) =>
+    scalar(`SELECT count() FROM events WHERE website_id = '${websiteId}' AND event_type = 1 AND url_path = '/1'`);
+  expect([await ofPath(gone), await ofPath(kept)]).toEqual(['0', '1000']);
+}, 120_000);

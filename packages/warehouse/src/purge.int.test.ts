@@ -57,6 +57,42 @@ test('purge removes everything of a website, at once and from every table, and n
   await warehouse.purgeWebsite(gone.websiteId);
 });
 
+/** So many that looking one path up in the projection reads less than the table. */
+const manyEvents: TestEvent[] = Array.from({ length: 40_000 }, (_, i) => ({
+  t: at('10:00') + i,
+  session: `u${i % 100}`,
+  urlPath: `/${i % 40}`,
+  eventType: i % 2 ? 2 : 1,
+  eventName: i % 2 ? 'buy' : '',
+}));
+
+for (const [what, remove] of [
+  ['purge', (websiteId: string) => warehouse.purgeWebsite(websiteId)],
+  ['reset', (websiteId: string) => warehouse.purgeCollectedBefore(websiteId, new Date('2026-12-01'))],
+] as const)
+  test(`after a ${what} nothing is found in the projection of events either, and no less of another website`, async () => {
+    const [gone, kept] = [createTestSite(warehouse), createTestSite(warehouse)];
+    const rows = [gone, kept].flatMap((site) => manyEvents.map(site.toRow));
+    await warehouse.insertEvents(toBlock(rows), randomUUID());
+    const eventsOf = async (websiteId: string, force_optimize_projection: 0 | 1) => {
+      const found = await client.query({
+        query: `SELECT toUInt32(count()) AS n FROM events WHERE website_id = '${websiteId}' AND event_type = 2 AND url_path = '/1'`,
+        clickhouse_settings: { force_optimize_projection, optimize_use_implicit_projections: 0 },
+        format: 'JSONEachRow',
+      });
+      return (await found.json<{ n: number }>())[0]?.n;
+    };
+    const ranking = { type: 'event', limit: 10, offset: 0 } as const;
+    expect([await eventsOf(gone.websiteId, 1), await eventsOf(kept.websiteId, 1)]).toEqual([1_000, 1_000]);
+    await remove(gone.websiteId);
+    expect([await eventsOf(gone.websiteId, 0), await eventsOf(kept.websiteId, 0)]).toEqual([0, 1_000]);
+    expect((await warehouse.getMetrics(gone.ask(), ranking)).value).toEqual([]);
+    const ofPath = gone.ask({ filters: [{ name: 'path', op: 'eq', values: ['/2'] }] });
+    expect((await warehouse.getStats(ofPath)).value.pageviews).toBe(0);
+    expect((await warehouse.getMetrics(kept.ask(), ranking)).value).toEqual([{ x: 'buy', y: 20_000 }]);
+    expect(await findWrongRows(database.url)).toEqual([]);
+  });
+
 test('a reset removes what was collected before it, whatever its event time, and the rollups tell of the rest', async () => {
   const site = createTestSite(warehouse);
   const reset = at('12:00');

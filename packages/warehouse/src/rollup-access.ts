@@ -15,6 +15,8 @@ const settings: ClickHouseSettings = {
   // Visits of a big website's day may be more than fit into memory.
   max_bytes_before_external_group_by: '1000000000',
   output_format_json_quote_64bit_integers: 1,
+  // Rollups tell of the events themselves, and a projection may differ from them (migration 0003).
+  optimize_use_projections: 0,
   // Many rows are named in one statement.
   max_query_size: '10000000',
   distributed_foreground_insert: 1,
