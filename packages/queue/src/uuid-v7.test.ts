@@ -4,7 +4,7 @@ import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const atMs = Date.parse('2026-06-10T10:00:00.123Z');
-const allBits = (size: number) => new Uint8Array(size).fill(0xff);
+const node = new Uint8Array(10).fill(0xff);
 
 describe('a UUIDv7 minter', () => {
   test('mints version 7 that carries the time of the clock', () => {
@@ -36,15 +36,30 @@ describe('a UUIDv7 minter', () => {
     expect(uuidV7TimeMs(mintText(ids))).toBe(atMs);
   });
 
-  test('takes its chance from the given source', () => {
-    const ids = createUuidV7Minter({ now: () => atMs, random: allBits });
-    expect(mintText(ids)).toBe('019eb0f9-797b-77ff-bfff-ffffffffffff');
-    expect(mintText(ids, atMs)).toBe('019eb0f9-797b-7fff-bfff-ffffffffffff');
+  test('ids of one given time all differ', () => {
+    const ids = createUuidV7Minter();
+    const texts = Array.from({ length: 20_000 }, () => mintText(ids, atMs));
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(texts.every((text) => uuidV7.test(text))).toBe(true);
+  });
+
+  test('ids of two minters differ, of the clock and of a given time, in the same millisecond', () => {
+    const minters = [createUuidV7Minter({ now: () => atMs }), createUuidV7Minter({ now: () => atMs })];
+    const texts = minters.flatMap((ids) => [mintText(ids), mintText(ids), mintText(ids, atMs), mintText(ids, atMs)]);
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  test('all but the time and a counter is the same in every id of a minter', () => {
+    const ids = createUuidV7Minter({ now: () => atMs, node });
+    expect(mintText(ids)).toBe('019eb0f9-797b-7000-bfff-ffffffffffff');
+    expect(mintText(ids)).toBe('019eb0f9-797b-7001-bfff-ffffffffffff');
+    expect(mintText(ids, atMs)).toBe('019eb0f9-797b-7fff-bfff-ffff00000001');
+    expect(mintText(ids, atMs)).toBe('019eb0f9-797b-7fff-bfff-ffff00000002');
   });
 
   test('an id takes 16 bytes, wherever it is written', () => {
     const target = Buffer.alloc(24, 1);
-    createUuidV7Minter({ now: () => atMs, random: allBits }).writeNext(target, 4);
-    expect(target.toString('hex')).toBe('01010101019eb0f9797b77ffbfffffffffffffff01010101');
+    createUuidV7Minter({ now: () => atMs, node }).writeNext(target, 4);
+    expect(target.toString('hex')).toBe('01010101019eb0f9797b7000bfffffffffffffff01010101');
   });
 });
