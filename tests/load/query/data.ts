@@ -68,9 +68,10 @@ export async function makeData(engine: Engine, all: number, seed: number, daysMa
   }
   const small = await findSmallWebsite(engine);
   await copyAlone(engine, small.smallWebsite);
-  console.error('merging, as ClickHouse does by itself two hours after the last event of a week …');
+  console.error('merging, as ClickHouse does by itself two hours after the last event of a week or month …');
   for (const database of [engine.database, aloneDatabase])
-    await engine.command(`OPTIMIZE TABLE ${database}.site_visits FINAL SETTINGS optimize_skip_merged_partitions = 1`);
+    for (const table of ['site_visits', 'site_15m', 'site_texts'])
+      await engine.command(`OPTIMIZE TABLE ${database}.${table} FINAL SETTINGS optimize_skip_merged_partitions = 1`);
   const lastEventMs = Number(
     await engine.command('SELECT toUnixTimestamp64Milli(max(created_at)) FROM events FORMAT TSV'),
   );

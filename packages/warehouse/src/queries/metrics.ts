@@ -76,7 +76,7 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
     const query = buildQuery((bind) => {
       const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
       const cut = oneVisitorPerVisit ? '' : `WITH ${cutVisits(question, bind, null)}`;
-      return `${cut} SELECT ${ranking(rows, options, bind)}`;
+      return `${cut} SELECT ${ranking(rows, options, bind)} ${isInProjection(type) ? '' : NO_PROJECTION}`;
     });
     const { rows, timing } = await run(query, question, MetricRow);
     timings.push(timing);
@@ -100,6 +100,9 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   }
   return answer(await rank());
 }
+
+/** Whether the projection by path has the value of its events. */
+const isInProjection = (type: MetricType) => type === 'path' || type === 'event';
 
 const twoVisitorsQuery = (question: Question) => buildQuery((bind) => visitsOfTwoVisitors(question, bind));
 
