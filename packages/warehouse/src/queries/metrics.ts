@@ -6,7 +6,7 @@ import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
-import { cutVisits, visitsOfTwoVisitors } from '../visit-rows.ts';
+import { cutVisits, hasFilters, visitsOfTwoVisitors } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
 import { type Candidates, findCandidates, hasCandidates } from './text-candidates.ts';
 import {
@@ -76,7 +76,7 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
     const query = buildQuery((bind) => {
       const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
       const cut = oneVisitorPerVisit ? '' : `WITH ${cutVisits(question, bind, null)}`;
-      return `${cut} SELECT ${ranking(rows, options, bind)} ${isInProjection(type) ? '' : NO_PROJECTION}`;
+      return `${cut} SELECT ${ranking(rows, options, bind)} ${isInProjection(type) || hasFilters(question) ? '' : NO_PROJECTION}`;
     });
     const { rows, timing } = await run(query, question, MetricRow);
     timings.push(timing);
