@@ -223,13 +223,17 @@ function pageOfQuartersQuery(scope: LogScope, { offset, limit }: OffsetPage, isB
   return buildQuery((bind) => {
     const [first, last] = [bind(offset, 'Int64'), bind(offset + limit, 'Int64')];
     const isSkipped = offset < skipFrom ? '0' : `newer <= ${first}`;
-    return `
-    WITH
-      (
+    const isOutside = outsideWholeQuarters(question, bind);
+    const outside = isOutside
+      ? `(
         SELECT (toInt64(countIf(${afterWholeQuarters(question, bind)})), toInt64(count()))
         FROM events
-        WHERE ${logScope(scope, bind)} AND ${outsideWholeQuarters(question, bind)}
-      ) AS outside,
+        WHERE ${logScope(scope, bind)} AND ${isOutside}
+      )`
+      : '(toInt64(0), toInt64(0))';
+    return `
+    WITH
+      ${outside} AS outside,
       (
         SELECT (
           if(countIf(${isSkipped}) > 0, minIf(start_ms, ${isSkipped}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
@@ -257,7 +261,9 @@ function eventCountQuery(scope: LogScope): Query {
   return buildQuery((bind) => {
     const events = `FROM events WHERE ${logScope(scope, bind)}`;
     if (!isCountedByQuarters(scope)) return `SELECT count() AS total ${events} ${projectionFor(scope.from)}`;
-    return `SELECT toInt64(sum(${quarterEvents(question)}) + (SELECT count() ${events} AND ${outsideWholeQuarters(question, bind)})) AS total
+    const isOutside = outsideWholeQuarters(question, bind);
+    const outside = isOutside ? `(SELECT count() ${events} AND ${isOutside})` : '0';
+    return `SELECT toInt64(sum(${quarterEvents(question)}) + ${outside}) AS total
       FROM site_15m WHERE ${wholeQuarters(question, bind)} ${ONE_THREAD_NO_PROJECTION}`;
   });
 }

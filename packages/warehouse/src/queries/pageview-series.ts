@@ -59,20 +59,24 @@ function seriesOfEvents(question: Question, bucketStarts: readonly number[], fro
 
 /** Pageviews by quarters, and by events at the range's ends; visits by their rows, cut ones by their events. */
 function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Query {
-  return buildQuery(
-    (bind) => `
+  return buildQuery((bind) => {
+    const isOutside = outsideWholeQuarters(question, bind);
+    const outside = isOutside
+      ? `
+      UNION ALL
+      SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(countIf(event_type = 1)) AS pageviews, toUInt64(0) AS visits
+      FROM events
+      WHERE ${visitScope(question, bind)} AND ${isOutside}
+      GROUP BY bucketStart`
+      : '';
+    return `
     WITH ${borders(bucketStarts, bind)}, ${cutVisits(question, bind, 'quarters')}
     SELECT bucketStart, sum(pageviews) AS pageviews, sum(visits) AS visits
     FROM (
       SELECT ${bucketOf('toInt64(toUnixTimestamp(bucket)) * 1000')} AS bucketStart, sum(pageviews) AS pageviews, toUInt64(0) AS visits
       FROM site_15m
       WHERE ${wholeQuarters(question, bind)}
-      GROUP BY bucketStart
-      UNION ALL
-      SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(countIf(event_type = 1)) AS pageviews, toUInt64(0) AS visits
-      FROM events
-      WHERE ${visitScope(question, bind)} AND ${outsideWholeQuarters(question, bind)}
-      GROUP BY bucketStart
+      GROUP BY bucketStart${outside}
       UNION ALL
       SELECT
         arrayJoin(arrayDistinct(arrayMap(i -> ${bucketOf(`first_quarter_ms + i * ${quarterMs}`)}, bitPositionsToArray(quarters)))) AS bucketStart,
@@ -87,8 +91,8 @@ function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Q
       GROUP BY bucketStart
     )
     GROUP BY bucketStart
-    ${NO_PROJECTION}`,
-  );
+    ${NO_PROJECTION}`;
+  });
 }
 
 /** How many visits have events in the same quarters. */

@@ -8,6 +8,7 @@ import { createChance, randomData, randomQuestion } from './random-data.ts';
 /** Rows are only made, nothing is asked. */
 const warehouse = createWarehouse('http://127.0.0.1:1');
 const hourMs = 3_600_000;
+const quarterMs = 900_000;
 
 const chance = createChance(1);
 const sites = Array.from({ length: 100 }, () => randomData(chance, createTestSite(warehouse)));
@@ -39,7 +40,7 @@ test('most random visits keep one browser and place, others do not; some have no
   expect(shareOfVisits((events) => events.every((row) => row.distinctId !== ''))).toBeGreaterThan(0.1);
 });
 
-test('random questions reach every channel, cut visits in two, and have an answer mostly', () => {
+test('random questions reach every channel, cut visits in two, are about whole quarters, and have an answer mostly', () => {
   const questions = sites.flatMap((data) =>
     Array.from({ length: 5 }, () => ({ data, question: randomQuestion(chance, data) })),
   );
@@ -54,4 +55,8 @@ test('random questions reach every channel, cut visits in two, and have an answe
     return data.rows.some((row) => row.createdAtMs === start) && data.rows.some((row) => row.createdAtMs > end);
   });
   expect(cutting.length / questions.length).toBeGreaterThan(0.03);
+  const whole = questions.filter(({ question: { range } }) =>
+    [range.startAt.getTime(), range.endAt.getTime() + 1].every((ms) => ms % quarterMs === 0),
+  );
+  expect(whole.length / questions.length).toBeGreaterThan(0.1);
 });

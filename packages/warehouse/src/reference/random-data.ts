@@ -253,7 +253,7 @@ function randomSelection(chance: Chance, counts: readonly number[]): Selection {
 
 /**
  * Bounds at the very millisecond of an event, often the first or last of its visit, or one beside it, on the borders of quarters, hours and days (an end also one
- * millisecond before), anywhere, or years away.
+ * millisecond before), anywhere, or years away. Some ranges are of whole quarters.
  */
 function randomRange(chance: Chance, { rows, startMs, endMs }: RandomData): DateRange {
   const eventMs = () => {
@@ -272,8 +272,10 @@ function randomRange(chance: Chance, { rows, startMs, endMs }: RandomData): Date
     const ms = chance.pick([eventMs, eventMs, anyMs, fullMs, fullMs, () => farMs(outwards)])();
     return outwards === 1 && ms % quarterMs === 0 && chance.often(0.5) ? ms - 1 : ms;
   };
-  const [startAt = 0, endAt = 0] = [boundMs(-1), boundMs(1)].sort((a, b) => a - b);
-  return { startAt: new Date(startAt), endAt: new Date(endAt) };
+  const isWhole = chance.often(0.15);
+  const bounds = isWhole ? [fullMs(), fullMs()] : [boundMs(-1), boundMs(1)];
+  const [startAt = 0, endAt = 0] = bounds.sort((a, b) => a - b);
+  return { startAt: new Date(startAt), endAt: new Date(isWhole && endAt > startAt ? endAt - 1 : endAt) };
 }
 
 function randomCohort(chance: Chance, data: RandomData): Cohort {
