@@ -7,7 +7,6 @@ export const errorStatus = {
   'not-found': 404,
   'team-not-found': 404,
   'method-not-allowed': 405,
-  'idempotency-key-in-use': 409,
   'payload-too-large': 413,
   'unsupported-media-type': 415,
   'idempotency-key-reused': 422,

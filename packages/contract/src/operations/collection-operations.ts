@@ -17,7 +17,7 @@ const headers = z.object({
     ),
 });
 
-const refusals = ['idempotency-key-in-use', 'idempotency-key-reused'] as const;
+const refusals = ['idempotency-key-reused'] as const;
 
 export const collectionOperations: OperationFamily = {
   name: 'Collection',

@@ -33,7 +33,6 @@ const meanings: Record<ErrorCode, string> = {
   'not-found': 'There is no such thing, or the caller may not know of it.',
   'team-not-found': 'No team has this access code.',
   'method-not-allowed': 'The path has other methods; `Allow` names them.',
-  'idempotency-key-in-use': 'The first request with this Idempotency-Key is still running.',
   'payload-too-large': 'The body is too large.',
   'unsupported-media-type': 'The body is a form or has an unknown encoding.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another body.',

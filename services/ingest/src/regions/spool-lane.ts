@@ -40,8 +40,6 @@ export function startSpoolLane(deps: {
     if (!request) return null;
     try {
       const answer = await deliver(region, request);
-      // No version answers that yet; one that does will still be at work on an earlier delivery.
-      if (answer.code === 'idempotency-key-in-use') return false;
       const { storedCount, rest } = outcomeOf(request, answer);
       // Such as the events of a website that was deleted meanwhile.
       if (answer.code !== null)
