@@ -7,7 +7,7 @@ import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { runPostgres } from '@meridian/embedded/postgres-store';
 import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
 import { migrate } from '@meridian/registry/migrate';
-import { findWrongRows } from '@meridian/warehouse/test-rollups';
+import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { Redis } from 'ioredis';
 import { createApi, createWebsite, request } from '../api-client.ts';

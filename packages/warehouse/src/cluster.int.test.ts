@@ -11,8 +11,8 @@ import {
   referenceStats,
 } from './reference/answers.ts';
 import { createChance, type RandomData, randomBuckets, randomData, randomQuestion } from './reference/random-data.ts';
-import { createRollupCheck } from './rollup-check.ts';
-import { rollupTables } from './rollups.ts';
+import { createRollupCheck } from './rollups/check.ts';
+import { rollupTables } from './rollups/repair.ts';
 import { createTestSite, toBlock } from './test-site.ts';
 import { createWarehouse, type Warehouse } from './warehouse.ts';
 

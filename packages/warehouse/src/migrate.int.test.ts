@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 import type { EventRow } from './event-row.ts';
-import { createRollupCheck } from './rollup-check.ts';
+import { createRollupCheck } from './rollups/check.ts';
+import { findWrongRows } from './rollups/test-rollups.ts';
 import { applyFirstSchema } from './test-first-schema.ts';
-import { findWrongRows } from './test-rollups.ts';
 import { at, createTestSite, toBlock } from './test-site.ts';
 import { createWarehouse } from './warehouse.ts';
 

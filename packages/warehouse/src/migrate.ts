@@ -4,7 +4,7 @@ import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 import { localName, makeDistributedTables, onCluster, readCluster } from './cluster.ts';
-import { fillRollups } from './fill-rollups.ts';
+import { fillRollups } from './rollups/fill.ts';
 
 /** After it questions may be answered from rollups. */
 export const siteVisitsMigration = '0002_site_visits.sql';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { rollupTables } from './rollups.ts';
-import { findWrongRows } from './test-rollups.ts';
+import { rollupTables } from './rollups/repair.ts';
+import { findWrongRows } from './rollups/test-rollups.ts';
 import { at, createTestSite, type TestEvent, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 import { createWarehouse } from './warehouse.ts';

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { localName, onCluster, readCluster } from './cluster.ts';
-import { rebuildRollups, rollupTables } from './rollups.ts';
+import { rebuildRollups, rollupTables } from './rollups/repair.ts';
 import { toWriteError } from './warehouse-error.ts';
 
 /** Deletes are in effect for every query that begins after they resolve. */

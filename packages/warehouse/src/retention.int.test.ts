@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rollupTables } from './rollups.ts';
+import { rollupTables } from './rollups/repair.ts';
 import { createTestSite, toBlock, uuidV7 } from './test-site.ts';
 import { createWarehouse, type Warehouse } from './warehouse.ts';
 

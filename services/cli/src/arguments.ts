@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { isUuid } from '@meridian/contract/ids';
-import type { RollupScope } from '@meridian/warehouse/rollup-parts';
+import type { RollupScope } from '@meridian/warehouse/rollups/parts';
 import { z } from 'zod';
 import { UsageError } from './usage.ts';
 

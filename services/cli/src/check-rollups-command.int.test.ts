@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createRollupCheck } from '@meridian/warehouse/rollup-check';
+import { createRollupCheck } from '@meridian/warehouse/rollups/check';
 import { createTestSite } from '@meridian/warehouse/test-site';
 import { createTestWarehouse } from '@meridian/warehouse/test-warehouse';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { RollupCheck } from '@meridian/warehouse/rollup-check';
+import type { RollupCheck } from '@meridian/warehouse/rollups/check';
 import { parseRollupArguments } from './arguments.ts';
 import { type Print, toPrintableJson, toTable } from './print.ts';
 

@@ -61,7 +61,7 @@ async function failedJobs(config: Readonly<CliConfig>, args: string[], print: Pr
 
 async function checkRollups(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
   const [{ createRollupCheck }, { runCheckRollups }] = await Promise.all([
-    import('@meridian/warehouse/rollup-check'),
+    import('@meridian/warehouse/rollups/check'),
     import('./check-rollups-command.ts'),
   ]);
   const rollups = createRollupCheck(findInstallation(config).addresses.clickhouse());

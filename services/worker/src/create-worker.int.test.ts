@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { deadLettersKey, partitionOf } from '@meridian/queue/log-keys';
 import { RegistryError } from '@meridian/registry/registry-error';
 import { testActor } from '@meridian/registry/registry-fixtures';
-import { findWrongRows } from '@meridian/warehouse/test-rollups';
+import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 

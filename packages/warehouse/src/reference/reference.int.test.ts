@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { dimensions } from '../queries/dimensions.ts';
 import type { EventLog, LogPage } from '../queries/event-log.ts';
 import type { Question } from '../question.ts';
-import { rollupTables } from '../rollups.ts';
+import { rollupTables } from '../rollups/repair.ts';
 import { createTestSite, toBlock } from '../test-site.ts';
 import { createTestWarehouse } from '../test-warehouse.ts';
 import {

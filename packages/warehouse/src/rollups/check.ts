@@ -1,11 +1,11 @@
 import { createClient } from '@clickhouse/client';
-import { parseClickHouseUrl } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
-import type { RollupComparison } from './rollup-differences.ts';
-import { compareRollups } from './rollup-drift.ts';
-import type { RollupScope } from './rollup-parts.ts';
-import { repairScope } from './rollups.ts';
-import { toReadError, toWriteError } from './warehouse-error.ts';
+import { parseClickHouseUrl } from '../clickhouse-url.ts';
+import { clientOptions } from '../client.ts';
+import { toReadError, toWriteError } from '../warehouse-error.ts';
+import { compareRollups } from './compare.ts';
+import type { RollupComparison } from './differences.ts';
+import type { RollupScope } from './parts.ts';
+import { repairScope } from './repair.ts';
 
 /** A day of a big website takes its time. */
 const statementMaxMs = 3_600_000;

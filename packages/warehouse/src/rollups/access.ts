@@ -1,9 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, type ClickHouseSettings, SettingsMap } from '@clickhouse/client';
-import { localName, onCluster, readCluster, systemTable, untilReplicated, withPlainNames } from './cluster.ts';
-import type { RollupPart, RollupScope, RollupTable } from './rollup-parts.ts';
-import { WarehouseError } from './warehouse-error.ts';
+import { localName, onCluster, readCluster, systemTable, untilReplicated, withPlainNames } from '../cluster.ts';
+import { WarehouseError } from '../warehouse-error.ts';
+import type { RollupPart, RollupScope, RollupTable } from './parts.ts';
 
 const idlePauseMaxMs = 30;
 const readingPauseMs = 20;

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { RollupAccess } from './rollup-access.ts';
-import type { RollupPart, RollupTable } from './rollup-parts.ts';
-import { untilInsertsEnd } from './until-inserts-end.ts';
+import { untilInsertsEnd } from '../until-inserts-end.ts';
+import type { RollupAccess } from './access.ts';
+import type { RollupPart, RollupTable } from './parts.ts';
 
 /** Rows read at once. */
 const differencesMax = 20_000;

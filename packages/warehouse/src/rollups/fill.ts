@@ -1,8 +1,8 @@
 import { type ClickHouseClient, SettingsMap } from '@clickhouse/client';
-import { localName, onCluster, readCluster } from './cluster.ts';
-import { viewSelectOf } from './rollup-access.ts';
-import { repairAll } from './rollups.ts';
-import { untilInsertsEnd } from './until-inserts-end.ts';
+import { localName, onCluster, readCluster } from '../cluster.ts';
+import { untilInsertsEnd } from '../until-inserts-end.ts';
+import { viewSelectOf } from './access.ts';
+import { repairAll } from './repair.ts';
 
 /** New in the migration that this completes. */
 const newRollups = ['site_visits', 'stray_visits', 'site_texts'] as const;

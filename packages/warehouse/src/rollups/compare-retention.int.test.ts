@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { rollupTables } from './rollups.ts';
-import { createTestSite } from './test-site.ts';
-import { createTestWarehouse } from './test-warehouse.ts';
+import { createTestSite } from '../test-site.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
+import { rollupTables } from './repair.ts';
 
 const { warehouse, client } = await createTestWarehouse();
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];

@@ -1,8 +1,8 @@
 import { createClient } from '@clickhouse/client';
-import { parseClickHouseUrl } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
-import type { RollupTable } from './rollup-parts.ts';
-import { rollupTables } from './rollups.ts';
+import { parseClickHouseUrl } from '../clickhouse-url.ts';
+import { clientOptions } from '../client.ts';
+import type { RollupTable } from './parts.ts';
+import { rollupTables } from './repair.ts';
 
 /** Counts that were put right may leave rows of zero, which say nothing. */
 const saySomething: Partial<Record<RollupTable, string>> = {

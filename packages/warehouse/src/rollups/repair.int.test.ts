@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { createRollupCheck } from './rollup-check.ts';
+import { at, createTestSite, type TestEvent, toBlock, uuidV7 } from '../test-site.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
+import { createRollupCheck } from './check.ts';
 import { findWrongRows } from './test-rollups.ts';
-import { at, createTestSite, type TestEvent, toBlock, uuidV7 } from './test-site.ts';
-import { createTestWarehouse } from './test-warehouse.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
 const rollups = createRollupCheck(database.url);

@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { createRollupAccess, type RollupAccess, viewSelectOf } from './rollup-access.ts';
+import { untilInsertsEnd } from '../until-inserts-end.ts';
+import { WarehouseError } from '../warehouse-error.ts';
+import { createRollupAccess, type RollupAccess, viewSelectOf } from './access.ts';
 import {
   comparisons,
   createComparison,
@@ -9,10 +11,8 @@ import {
   findDifferences,
   nameOf,
   type RollupComparison,
-} from './rollup-differences.ts';
-import { listRollupParts, type RollupPart, type RollupScope, type RollupTable } from './rollup-parts.ts';
-import { untilInsertsEnd } from './until-inserts-end.ts';
-import { WarehouseError } from './warehouse-error.ts';
+} from './differences.ts';
+import { listRollupParts, type RollupPart, type RollupScope, type RollupTable } from './parts.ts';
 
 /** Tables that the view `<table>_mv` fills from events, column by column in the same order. */
 export const rollupTables: readonly RollupTable[] = ['site_visits', 'stray_visits', 'site_15m', 'site_texts'];

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { readRetention } from './retention.ts';
+import { readRetention } from '../retention.ts';
 
 export type RollupTable = 'site_visits' | 'stray_visits' | 'site_15m' | 'site_texts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createRollupCheck } from './rollup-check.ts';
-import { at, createTestSite } from './test-site.ts';
-import { createTestWarehouse } from './test-warehouse.ts';
+import { at, createTestSite } from '../test-site.ts';
+import { createTestWarehouse } from '../test-warehouse.ts';
+import { createRollupCheck } from './check.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
 

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { createRollupAccess } from './rollup-access.ts';
-import { createComparison, findDifferences, type RollupComparison, type RollupDrift } from './rollup-differences.ts';
-import { listRollupParts, type RollupScope } from './rollup-parts.ts';
-import { toReadError } from './warehouse-error.ts';
+import { toReadError } from '../warehouse-error.ts';
+import { createRollupAccess } from './access.ts';
+import { createComparison, findDifferences, type RollupComparison, type RollupDrift } from './differences.ts';
+import { listRollupParts, type RollupScope } from './parts.ts';
 
 const dayMs = 86_400_000;
 
