@@ -44,7 +44,10 @@ test('an entry written by format version 3 stays readable', () => {
   const rows =
     'AAIAAPorF0ZQTz4tHAuPfm1cSzopiAB5+bCeAQAA/3f73A2xngGriWdFIwH/v21cSzouHQxf5dTDsqGQf44AAAIA9C0BDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2g2APFLBS9maW5kB3E9c2hvZXMAAWEAB0ZpcmVmb3gFTGludXgHZGVza3RvcAkxOTIweDEwODAFZGUtREUCREUFREUtQkUGQmVybGluBG5ld3MABGp1bmUAAAADZi0xqwAQAQEAD/AANR8F8ACPAgIAMsKSQAkAQQAAAAEGANAAAFRAAHsUrkfhepQ/';
   const events = [pendingEvent(), pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 })];
-  const entry = withFields(rawEntry(events, [visitId, otherVisitId]), { rows: Buffer.from(rows, 'base64') });
+  const entry = withFields(rawEntry(events, [visitId, otherVisitId]), {
+    v: Buffer.from('3'),
+    rows: Buffer.from(rows, 'base64'),
+  });
   expect(eventsOf(toLogBatch([[entry]], false).rows)).toEqual([
     toRow(pendingEvent(), visitId),
     toRow(pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 }), otherVisitId),
