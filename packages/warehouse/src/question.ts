@@ -56,7 +56,7 @@ export type Question = Selection & {
   excludeBounce?: boolean | undefined;
   /** The visitors of stats may be estimated. */
   approximate?: boolean | undefined;
-  /** Who asks, for ClickHouse's query log, e.g. `GET /websites/{id}/stats`. */
+  /** Who asks, for ClickHouse's query log, e.g. `GET /api/websites/:websiteId/stats`. */
   route: string;
   /** Ends the query when its caller goes away. */
   signal?: AbortSignal | undefined;

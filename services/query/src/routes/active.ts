@@ -2,6 +2,7 @@ import type { ActiveAnswer } from '@meridian/contract/statistics';
 import { Hono } from 'hono';
 import { getReadableWebsite } from '../auth/website-access.ts';
 import { clientSignal } from '../http/node-answer.ts';
+import { routeOf } from '../http/request-log.ts';
 import { serverTiming } from '../http/server-timing.ts';
 import type { QueryEnv } from '../query-env.ts';
 import { type AskingDeps, askInTurn } from '../statistics/ask-in-turn.ts';
@@ -14,7 +15,8 @@ export function activeRoutes(deps: AskingDeps): Hono<QueryEnv> {
     const { id: websiteId, pendingResetAt } = await getReadableWebsite(deps, c.get('reader'), c.req.param('websiteId'));
     c.get('logFields').websiteId = websiteId;
     const collectedSince = pendingResetAt ?? undefined;
-    const context = { websiteId, collectedSince, route: 'GET /websites/{id}/active', signal: clientSignal(c) };
+    const { method, route } = routeOf(c);
+    const context = { websiteId, collectedSince, route: `${method} ${route}`, signal: clientSignal(c) };
     const since = new Date(deps.now().getTime() - activeMs);
     const { value: visitors, timing } = await askInTurn(deps, c, () =>
       deps.warehouse.getActiveVisitors(context, since),

@@ -10,7 +10,7 @@ import { readQuestion } from '../statistics/read-question.ts';
 /** GET /websites/{websiteId}/events: the event log, newest first, by page or by cursor. */
 export function eventsRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/events', async (c) => {
-    const { query, question } = await readQuestion(deps, c, 'GET /websites/{id}/events', EventsQuery);
+    const { query, question } = await readQuestion(deps, c, EventsQuery);
     const { page, pageSize, maxResults, search } = query;
     const cursor = query.cursor === undefined ? undefined : parseEventCursor(query.cursor);
     if (cursor === null) throw badRequest('cursor', 'is not the nextCursor of an earlier answer');

@@ -9,13 +9,13 @@ import { readQuestion } from '../statistics/read-question.ts';
 export function metricsRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>()
     .get('/websites/:websiteId/metrics', async (c) => {
-      const { query, question } = await readQuestion(deps, c, 'GET /websites/{id}/metrics', MetricsQuery);
+      const { query, question } = await readQuestion(deps, c, MetricsQuery);
       const { value, timing } = await askInTurn(deps, c, () => deps.warehouse.getMetrics(question, query));
       serverTiming(c, timing);
       return c.json(value satisfies Metric[]);
     })
     .get('/websites/:websiteId/metrics/expanded', async (c) => {
-      const { query, question } = await readQuestion(deps, c, 'GET /websites/{id}/metrics/expanded', MetricsQuery);
+      const { query, question } = await readQuestion(deps, c, MetricsQuery);
       const { value, timing } = await askInTurn(deps, c, () => deps.warehouse.getExpandedMetrics(question, query));
       serverTiming(c, timing);
       return c.json(value satisfies ExpandedMetric[]);

@@ -13,7 +13,7 @@ import type { TimeZone } from '../statistics/time-zone.ts';
 /** GET /websites/{websiteId}/pageviews: pageviews and visits of each bucket of a range, zero-filled. */
 export function pageviewsRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/pageviews', async (c) => {
-    const { query, zone, question } = await readQuestion(deps, c, 'GET /websites/{id}/pageviews', PageviewsQuery);
+    const { query, zone, question } = await readQuestion(deps, c, PageviewsQuery);
     const prepare = (range: DateRange) => {
       const buckets = getBuckets(range, query.unit, zone);
       return () => getSeries(deps, { ...question, range }, buckets);

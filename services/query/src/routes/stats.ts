@@ -10,7 +10,7 @@ import { readQuestion } from '../statistics/read-question.ts';
 /** GET /websites/{websiteId}/stats: the five numbers of a range and, if asked for, of the one it is compared with. */
 export function statsRoutes(deps: AskingDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().get('/websites/:websiteId/stats', async (c) => {
-    const { query, zone, question } = await readQuestion(deps, c, 'GET /websites/{id}/stats', StatsQuery);
+    const { query, zone, question } = await readQuestion(deps, c, StatsQuery);
     const ask = (range: DateRange) => deps.warehouse.getStats({ ...question, range, approximate: query.approximate });
     const [stats, comparison] = await askInTurn(deps, c, () =>
       Promise.all([ask(question.range), query.compare && ask(comparisonRange(question.range, query.compare, zone))]),

@@ -6,6 +6,7 @@ import { getReadableWebsite } from '../auth/website-access.ts';
 import { badRequest } from '../http/bad-request.ts';
 import { clientSignal } from '../http/node-answer.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
+import { routeOf } from '../http/request-log.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { parseFilters } from './parse-filters.ts';
 import { resolveDateRange } from './resolve-date-range.ts';
@@ -17,13 +18,12 @@ type QuestionSchema = z.ZodObject & z.ZodType<RangeQuery & SelectionQuery>;
 
 /**
  * What every statistics route begins with: the website, if the caller may read it, then the query, and the question of
- * both. `route` names the route in the warehouse's query log.
+ * both.
  * @throws ApiError 404 before anything of the query is looked at, 400 for what is wrong with it
  */
 export async function readQuestion<Schema extends QuestionSchema>(
   deps: QueryDeps,
   c: Context<QueryEnv>,
-  route: string,
   schema: Schema,
 ): Promise<{ query: z.output<Schema>; zone: TimeZone; question: Question }> {
   const { id: websiteId, pendingResetAt } = await getReadableWebsite(
@@ -41,6 +41,7 @@ export async function readQuestion<Schema extends QuestionSchema>(
   const filters = parseFilters(params);
   const stored = await readStoredSelection(deps, websiteId, query, zone);
   const collectedSince = pendingResetAt ?? undefined;
+  const { method, route } = routeOf(c);
   const selection = { range, collectedSince, filters, match, ...stored, eventType, excludeBounce };
-  return { query, zone, question: { websiteId, ...selection, route, signal: clientSignal(c) } };
+  return { query, zone, question: { websiteId, ...selection, route: `${method} ${route}`, signal: clientSignal(c) } };
 }
