@@ -14,7 +14,8 @@ import {
 } from '@meridian/runtime/config';
 import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { z } from 'zod';
-import { defaultQuestionLimits as defaults, type QuestionLimits } from './statistics/question-turns.ts';
+import type { QueryConfig } from './query-env.ts';
+import { defaultQuestionLimits as defaults } from './statistics/question-turns.ts';
 
 /** The longest that a question can be made to wait for its turn. */
 export const questionWaitMaxMs = 60_000;
@@ -25,14 +26,6 @@ export const QuestionSettings = z.object({
   QUESTIONS_IN_ALL: wholeNumber(1).default(defaults.inAll),
   QUESTION_WAIT_MAX_MS: wholeNumber(0, questionWaitMaxMs).default(defaults.waitMaxMs),
 });
-
-export function questionLimitsOf(settings: z.infer<typeof QuestionSettings>): QuestionLimits {
-  return {
-    perCaller: settings.QUESTIONS_PER_CALLER,
-    inAll: settings.QUESTIONS_IN_ALL,
-    waitMaxMs: settings.QUESTION_WAIT_MAX_MS,
-  };
-}
 
 /** The environment of a query API that runs as its own process. */
 export const QueryEnvironment = z.object({
@@ -59,3 +52,25 @@ export const QueryEnvironment = z.object({
   STOP_DELAY_MS: stopDelayMs,
 });
 export type QueryEnvironment = z.infer<typeof QueryEnvironment>;
+
+/** What of the environment the API itself goes by, alone or in the process of `npm start`. */
+type ApiSettings = z.infer<typeof QuestionSettings> &
+  z.infer<typeof ProxySettings> &
+  Pick<QueryEnvironment, 'REGION' | 'MODE' | 'APP_SECRET' | 'APP_SECRET_PREVIOUS' | 'LOG_SAMPLE_RATE'>;
+
+export function toQueryConfig(settings: Readonly<ApiSettings>): QueryConfig {
+  return {
+    region: settings.REGION,
+    mode: settings.MODE,
+    appSecret: settings.APP_SECRET,
+    previousAppSecrets: settings.APP_SECRET_PREVIOUS,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    clientIpHeader: settings.CLIENT_IP_HEADER,
+    logSampleRate: settings.LOG_SAMPLE_RATE,
+    questionLimits: {
+      perCaller: settings.QUESTIONS_PER_CALLER,
+      inAll: settings.QUESTIONS_IN_ALL,
+      waitMaxMs: settings.QUESTION_WAIT_MAX_MS,
+    },
+  };
+}

@@ -32,7 +32,7 @@ import { userRoutes } from './routes/users.ts';
 import { websiteRoutes } from './routes/website.ts';
 import { websiteTransferRoutes } from './routes/website-transfer.ts';
 import { websitesRoutes } from './routes/websites.ts';
-import { createQuestionTurns, defaultQuestionLimits } from './statistics/question-turns.ts';
+import { createQuestionTurns } from './statistics/question-turns.ts';
 
 /**
  * The whole query API. Routes are written without a prefix; they answer under /api, /v1 and /v1/<region>.
@@ -82,7 +82,7 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
 
 /** Routes whose questions take turns. */
 function statisticsRoutes(deps: QueryDeps): Hono<QueryEnv> {
-  const turns = createQuestionTurns(deps.config.questionLimits ?? defaultQuestionLimits, deps.counts);
+  const turns = createQuestionTurns(deps.config.questionLimits, deps.counts);
   const asking = { ...deps, turns };
   return new Hono<QueryEnv>()
     .route('/', statsRoutes(asking))

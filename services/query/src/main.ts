@@ -11,7 +11,7 @@ import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
-import { QueryEnvironment, questionLimitsOf, questionWaitMaxMs } from './config.ts';
+import { QueryEnvironment, questionWaitMaxMs, toQueryConfig } from './config.ts';
 import { createQueryListener } from './create-query-listener.ts';
 import { createOnQuery } from './on-query.ts';
 import { onceRegistryAnswers } from './once-registry-answers.ts';
@@ -56,10 +56,7 @@ runProcess({ logger, stopMaxMs }, async (life) => {
     });
     life.onStop('administrator', endAttempts);
   }
-  const { TRUSTED_PROXIES: trustedProxies, CLIENT_IP_HEADER: clientIpHeader, LOG_SAMPLE_RATE: logSampleRate } = env;
-  const questionLimits = questionLimitsOf(env);
-  const secrets = { appSecret: env.APP_SECRET, previousAppSecrets: env.APP_SECRET_PREVIOUS };
-  const config = { region, mode, ...secrets, trustedProxies, clientIpHeader, logSampleRate, questionLimits };
+  const config = toQueryConfig(env);
   const now = () => new Date();
   const { check: stopping, drain } = createDrain(env.STOP_DELAY_MS);
   const deps = { registry, warehouse, redis, jobs, peers, config, logger, counts, now };
@@ -67,7 +64,7 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   const server = await listenOrSay('PORT', listener, { port: env.PORT, ...(env.HOST && { host: env.HOST }) });
   life.onStop('http', async () => {
     await drain();
-    await server.close(questionLimits.waitMaxMs + questionMaxMs);
+    await server.close(config.questionLimits.waitMaxMs + questionMaxMs);
   });
   logger.info({ port: server.port }, 'listening');
 });

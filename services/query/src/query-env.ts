@@ -18,16 +18,15 @@ export type QueryConfig = {
   mode: 'self-hosted' | 'cloud';
   /** Signs session and share tokens; at least 32 bytes. */
   appSecret: string;
-  /** Secrets that signed them before and still verify; unless given: none. */
-  previousAppSecrets?: readonly string[];
+  /** Secrets that signed them before and still verify. */
+  previousAppSecrets: readonly string[];
   /** Addresses and CIDR ranges of peers whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   /** The header in which such a peer tells the client's address, instead of X-Forwarded-For and Forwarded. */
   clientIpHeader: string | undefined;
   /** The share of requests that are logged, 0 to 1. */
   logSampleRate: number;
-  /** Unless given: for two cores. */
-  questionLimits?: QuestionLimits;
+  questionLimits: QuestionLimits;
 };
 
 /** Everything the query API works with. One constructor per process makes it. */

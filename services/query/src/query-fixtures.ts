@@ -12,15 +12,18 @@ import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { createQueryApp } from './create-query-app.ts';
 import { createQueryCounts } from './query-counts.ts';
 import type { QueryConfig, QueryDeps } from './query-env.ts';
+import { defaultQuestionLimits } from './statistics/question-turns.ts';
 
 type Store = { url: string; drop(): Promise<void> };
 const testConfig: QueryConfig = {
   region: 'us',
   mode: 'self-hosted',
   appSecret: 'a secret of at least thirty-two bytes',
+  previousAppSecrets: [],
   trustedProxies: [],
   clientIpHeader: undefined,
   logSampleRate: 0,
+  questionLimits: defaultQuestionLimits,
 };
 
 type TestStores = { postgres: Store; redis: Store; clickhouseUrl: string };

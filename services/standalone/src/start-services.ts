@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { type CollectCounts, collectMetrics, createCollectCounts } from '@meridian/ingest/collect-counts';
 import { createIngest } from '@meridian/ingest/create-ingest';
 import { createPeers } from '@meridian/peers/peers';
-import { questionLimitsOf } from '@meridian/query/config';
+import { toQueryConfig } from '@meridian/query/config';
 import { createQueryListener } from '@meridian/query/create-query-listener';
 import { createQueryCounts, type QueryCounts } from '@meridian/query/query-counts';
 import { createFailedJobs } from '@meridian/queue/failed-jobs';
@@ -103,16 +103,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
     redis: limits,
     jobs,
     peers,
-    config: {
-      region: settings.REGION,
-      mode: settings.MODE,
-      appSecret: settings.APP_SECRET,
-      previousAppSecrets: settings.APP_SECRET_PREVIOUS,
-      trustedProxies: settings.TRUSTED_PROXIES,
-      clientIpHeader: settings.CLIENT_IP_HEADER,
-      logSampleRate: settings.LOG_SAMPLE_RATE,
-      questionLimits: questionLimitsOf(settings),
-    },
+    config: toQueryConfig(settings),
     logger,
     counts: counts.query,
     now: () => new Date(),
