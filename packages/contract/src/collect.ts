@@ -105,16 +105,6 @@ export const SendBody = z
   .refine((body) => !isDeeperThan(body, eventDepthMax), `must not be nested deeper than ${eventDepthMax} levels`)
   .pipe(Event);
 
-/** Body of POST /batch: an array of events, an object with the keys 0 to n-1, or `{ events: [...] }`. */
-export const BatchBody = z.union([
-  z.array(z.unknown()).max(batchEventsMax),
-  z.object({ events: z.array(z.unknown()).max(batchEventsMax) }),
-  z
-    .unknown()
-    .refine(hasIndexesAsKeys, `must be an object with the keys 0 to n-1, at most ${batchEventsMax} of them`)
-    .meta({ type: 'object' }),
-]);
-
 export const SendAnswer = z.object({ cache: z.string(), sessionId: z.uuid(), visitId: z.uuid() });
 export type SendAnswer = z.infer<typeof SendAnswer>;
 
@@ -143,11 +133,4 @@ export type BatchAnswer = z.infer<typeof BatchAnswer>;
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
-}
-
-/** The form in which `@umami/api-client` sends an array. */
-function hasIndexesAsKeys(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
-  const keys = Object.keys(body);
-  return keys.length <= batchEventsMax && keys.every((key, index) => key === String(index));
 }

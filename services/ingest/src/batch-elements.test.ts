@@ -1,5 +1,3 @@
-import { BatchBody } from '@meridian/contract/collect';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toBatchElements } from './batch-elements.ts';
 
@@ -27,19 +25,3 @@ test.each([null, true, 5, 'x', { list: [a] }, { 1: a }, { 0: a, 2: b }, { '00': 
     expect(toBatchElements(body)).toBeNull();
   },
 );
-
-test('it agrees with the schema of record', () => {
-  const key = fc.oneof(fc.constantFrom('0', '1', '2', '3', 'events', '__proto__'), fc.string());
-  const body = fc.oneof(
-    fc.jsonValue(),
-    fc.dictionary(key, fc.jsonValue()),
-    fc.array(fc.jsonValue()).map((elements) => ({ ...elements })),
-    fc.record({ events: fc.oneof(fc.array(fc.anything()), fc.jsonValue()) }),
-  );
-  fc.assert(
-    fc.property(body, (value) => {
-      expect(toBatchElements(value) !== null).toBe(BatchBody.safeParse(value).success);
-    }),
-    { numRuns: 3_000 },
-  );
-});
