@@ -33,7 +33,7 @@ export type DeadLetter = { event: EventRow; reason: string };
 /**
  * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so), `commit`. Stores
  * must take a batch's token as the name of its rows: a batch may be stored again under the same token; under others only after
- * `markMayBeStored`.
+ * `writeManifest` with `mayBeStored`.
  */
 export type LogConsumer = ReturnType<typeof createLogConsumer>;
 
@@ -190,14 +190,17 @@ export function createLogConsumer({
   }
 
   async function begin(batch: LogBatch): Promise<LogBatch | null> {
-    return !isEmpty(batch) && (await markMayBeStored(batch, batch.mayBeStored)) ? batch : null;
+    return !isEmpty(batch) && (await writeManifest(batch, batch)) ? batch : null;
   }
 
   /**
-   * Tells whoever takes the batch over whether to ask which events are stored: to be called before some are stored under other tokens
-   * than its own, and when none is stored yet. False: it belongs to another consumer now, and must not be stored any more.
+   * Records that the batch is begun under its token and, with `mayBeStored`, that events of it may also be stored under other tokens: then
+   * whoever takes it over asks which. False: another worker has the batch, and it must not be stored any more.
    */
-  async function markMayBeStored({ entryIds, token }: LogBatch, mayBeStored: boolean): Promise<boolean> {
+  async function writeManifest(
+    { entryIds, token }: LogBatch,
+    { mayBeStored }: { mayBeStored: boolean },
+  ): Promise<boolean> {
     const args = [consumerGroup, consumer, JSON.stringify(entryIds), token, mayBeStored ? '1' : '0'];
     return (await hold(batchKeys, args)) === 1;
   }
@@ -209,7 +212,7 @@ export function createLogConsumer({
     hold: async ({ entryIds }: LogBatch): Promise<boolean> =>
       (await hold(batchKeys, [consumerGroup, consumer, JSON.stringify(entryIds), '', '0'])) === 1,
 
-    markMayBeStored,
+    writeManifest,
 
     /**
      * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or nothing. False:

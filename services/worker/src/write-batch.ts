@@ -20,7 +20,7 @@ import type { WorkerCounts } from './worker-counts.ts';
 const commitGraceMs = 3_000;
 
 export type WriteBatchDeps = {
-  consumer: Pick<LogConsumer, 'commit' | 'forgetVisits' | 'markMayBeStored'>;
+  consumer: Pick<LogConsumer, 'commit' | 'forgetVisits' | 'writeManifest'>;
   gate: Pick<WebsiteGate, 'admit'>;
   warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'untilInsertsEnd'>;
   logger: Logger;
@@ -121,12 +121,12 @@ async function storeEvents(
   const { bytes, starts, createdAtMs } = batch.rows;
   const startOf = (number: number): number => starts[number] ?? 0;
   const letters = new Map<number, DeadLetter>();
-  const note = async (mayBeStored: boolean): Promise<void> => {
-    const isOurs = await patiently(() => consumer.markMayBeStored(batch, mayBeStored));
+  const noteMayBeStored = async (mayBeStored: boolean): Promise<void> => {
+    const isOurs = await patiently(() => consumer.writeManifest(batch, { mayBeStored }));
     if (!isOurs) throw new BatchLostError('The batch belongs to another worker now');
   };
   let cut: Promise<void> | undefined;
-  const beforeParts = () => (cut ??= note(true));
+  const beforeParts = () => (cut ??= noteMayBeStored(true));
   const refuse = (number: number, reason: string): void => {
     letters.set(number, { event: readEventRow(bytes, startOf(number)), reason });
   };
@@ -175,7 +175,7 @@ async function storeEvents(
     const numbers = [...byYear.values()].flat();
     mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
     // From now on it is a batch like any other: whoever takes it over sends it whole, which completes the views.
-    if (!mayBeStored) await note(false);
+    if (!mayBeStored) await noteMayBeStored(false);
   }
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
   for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
