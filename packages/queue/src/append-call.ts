@@ -1,7 +1,8 @@
 import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
-import { entryEventsMax, packRows } from './entry-rows.ts';
+import { entryEventsMax } from './log-entry.ts';
 import { eventCountsKey, eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
+import { packRows } from './packed-rows.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
 import type { UuidV7Minter } from './uuid-v7.ts';

@@ -1,4 +1,4 @@
-import { eventFormatVersion } from './entry-rows.ts';
+import { eventFormatVersion } from './log-entry.ts';
 
 /** How long the answer to an idempotent request is remembered. */
 export const answerLifeMs = 86_400_000;
@@ -30,14 +30,13 @@ export const keptVisit = { bytes: 56, touchedAt: 32 };
  *   KEYS  the counts (event-counts.ts), then for each unit: its idempotency key if it has one, then the stream of each of its entries
  *   ARGV  the deadline (Redis's clock, ms), the collector's clock (ms), then for each unit: hash of the body ('' = the unit is
  *         not idempotent), draft of the answer, order of the visit ids (kept, not read), number of entries; and for each entry:
- *         its placements, its packed rows (see entry-rows.ts)
+ *         its placements, its packed rows (see packed-rows.ts)
  *   A placement is, big-endian: flags (1 byte), session id (16), candidate visit id (16), event time (double, ms);
  *   flag 1: visit id (16) and last event time (double) of the token of this session;
  *   flag 2: session id (16), visit id (16) and last event time (double) of the token of a session without id, while this event
  *           brings one;
  *   flag 4: the event does not prolong its visit.
- * An entry's fields: v (format version), n (number of events), rows (packed), visitIds (16 bytes for each event, in order). One that is
- * a dead letter's (event-entry.ts) has a fifth, mayBeStored.
+ * The fields of an entry are described in log-entry.ts.
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
  *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
  *

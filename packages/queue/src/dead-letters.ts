@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { dropScript, replayScript } from './dead-letter-scripts.ts';
-import { toEntryFields } from './event-entry.ts';
+import { toReplayedEntry } from './event-entry.ts';
 import { readLetter, type StoredLetter } from './letter.ts';
 import { deadLettersKey, eventCountsKey, eventsKey, partitionOf } from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
@@ -92,7 +92,7 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
         content.kind === 'event'
           ? runReplay(
               [...keys, eventsKey(partitionOf(content.event.websiteId, partitions))],
-              [...args, ...toEntryFields(content.event)],
+              [...args, ...toReplayedEntry(content.event)],
             )
           : runReplay([...keys, eventsKey(partition)], [...args, ...content.fields]);
       return (await isDone) === 1 ? { ok: true } : { ok: false, reason: 'is gone' };

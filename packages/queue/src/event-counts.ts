@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { entryEventCount } from './log-entry.ts';
 import { eventCountsKey, eventsKey } from './log-keys.ts';
 
 /**
@@ -45,10 +46,4 @@ export async function countQueued(redis: Redis, partitions: number): Promise<num
     }
   }
   return events;
-}
-
-/** The events that an entry says it holds. `fields`: its names and values, see append-script.ts. */
-export function entryEventCount(fields: readonly Buffer[]): number {
-  const count = Number(fields[3]);
-  return Number.isSafeInteger(count) ? count : 0;
 }

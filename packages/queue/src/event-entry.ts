@@ -1,25 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type EventRow, readEventRow, setVisitId, writeEventRow } from '@meridian/warehouse/event-row';
 import { createByteWriter } from './byte-writer.ts';
-import { eventFormatVersion, packRows } from './entry-rows.ts';
+import { toEntryFields } from './log-entry.ts';
+import { packRows } from './packed-rows.ts';
 import { writeUuid } from './uuid-bytes.ts';
 
-/** Name of the field that an entry has when an earlier attempt may have stored its events (log-batch.ts). */
-export const mayBeStoredField = 'mayBeStored';
-
 /** Names and values of an entry that holds this one event, under its own id and in its own visit, and says that it may be stored already. */
-export function toEntryFields(event: EventRow): (string | Buffer)[] {
-  const names = [
-    'v',
-    eventFormatVersion,
-    'n',
-    '1',
-    'rows',
-    packRows(toRowBytes(event)),
-    'visitIds',
-    uuidBytes(event.visitId),
-  ];
-  return [...names, mayBeStoredField, '1'];
+export function toReplayedEntry(event: EventRow): (string | Buffer)[] {
+  const rows = packRows(toRowBytes(event));
+  return toEntryFields({ eventCount: 1, rows, visitIds: uuidBytes(event.visitId), mayBeStored: true });
 }
 
 /** Whether it is an event with all its fields, each as it can be written in a row, and no others. */

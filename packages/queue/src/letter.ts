@@ -1,6 +1,6 @@
 import type { EventRow } from '@meridian/warehouse/event-row';
-import { entryEventCount } from './event-counts.ts';
 import { isEventRow } from './event-entry.ts';
+import { entryEventCount } from './log-entry.ts';
 
 /** A dead letter as it lies in Redis. */
 export type StoredLetter = {

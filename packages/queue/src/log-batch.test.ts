@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { packRows, unpackRows } from './entry-rows.ts';
 import { type RawEntry, toLogBatch } from './log-batch.ts';
+import { packRows, unpackRows } from './packed-rows.ts';
 import { eventsOf, pendingEvent, rawEntry, toRow } from './test-events.ts';
 
 const visitId = '019eb10d-d800-7abc-8def-0123456789ab';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { eventFormatVersion, unpackRows } from './entry-rows.ts';
-import { entryEventCount } from './event-counts.ts';
-import { mayBeStoredField } from './event-entry.ts';
-import { type EventRows, findRows } from './event-rows.ts';
+import { type EventRows, findRows } from './batch-rows.ts';
+import { entryEventCount, eventFormatVersion, valueAt } from './log-entry.ts';
+import { unpackRows } from './packed-rows.ts';
 
 /** Entries of the log that are stored together. */
 export type LogBatch = {
@@ -32,21 +31,14 @@ export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStore
   let isReplay = false;
   for (const [partition, list] of entries.entries()) {
     for (const [id, fields] of list) {
-      const version = valueAt(fields, 0, 'v');
+      const version = valueAt(fields, 'v');
       if (/^\d+$/.test(version.toString()) && version.toString() !== eventFormatVersion) continue;
       entryIds[partition]?.push(id.toString());
-      if (valueAt(fields, 4, mayBeStoredField).length > 0) isReplay = true;
-      known.push({ partition, fields, packed: valueAt(fields, 2, 'rows'), visitIds: valueAt(fields, 3, 'visitIds') });
+      if (valueAt(fields, 'mayBeStored').length > 0) isReplay = true;
+      known.push({ partition, fields, packed: valueAt(fields, 'rows'), visitIds: valueAt(fields, 'visitIds') });
     }
   }
   return { token: token ?? tokenOf(entryIds), entryIds, mayBeStored: mayBeStored || isReplay, ...readEntries(known) };
-}
-
-const nothing = Buffer.alloc(0);
-
-/** The value of the field with that name at that position (see append-script.ts); nothing when there is another or none. */
-function valueAt(fields: readonly Buffer[], position: number, name: string): Buffer {
-  return (fields[2 * position]?.toString('latin1') === name && fields[2 * position + 1]) || nothing;
 }
 
 /** All entries at once; one by one where that makes no sense, to find out which of them it is. */

@@ -8,7 +8,7 @@ import type { LogBatch } from './log-batch.ts';
 import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
 import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf } from './log-keys.ts';
 import { getLogMark, isConsumedUpTo } from './log-marks.ts';
-import { createRecordedIds, eventsOf, pendingEvent } from './test-events.ts';
+import { createRecordedIds, eventsOf, pendingEvent, rawEntry } from './test-events.ts';
 import { connectProducer, connectWorker, patience, startOwnRedis } from './test-redis.ts';
 import { uuidV7TimeMs } from './uuid-v7.ts';
 
@@ -108,6 +108,18 @@ describe('a consumer', () => {
     expect(batch.rows.count).toBeLessThan(180);
   });
 
+  test('goes on with a batch behind an entry whose number of events is damaged', async () => {
+    const entryOf = (count: number, n = String(count)): Buffer[] => {
+      const [, fields] = rawEntry(Array(count).fill(pendingEvent()), Array(count).fill(randomUUID()));
+      return fields.map((field, i) => (fields[i - 1]?.toString() === 'n' ? Buffer.from(n) : field));
+    };
+    // Read one by one, and closed by the last.
+    for (const entry of [entryOf(1, 'many'), entryOf(1, 'many'), entryOf(10)])
+      await redis.xadd(eventsKey(1), '*', ...entry);
+    const batch = await getBatch(await consumer(), { eventsMax: 10, maxWaitMs: 10_000 });
+    expect(batch.rows.count).toBe(12);
+  });
+
   test('has an entry once in a batch, also when Redis forgets in the middle that it was handed out', async () => {
     const appended = await append(4);
     const worker = await consumer();
@@ -192,18 +204,18 @@ describe('exactly once', () => {
   test('that parts of a batch may be stored under other tokens is known to whoever takes it over, also after him', async () => {
     await append(10);
     const first = await consumer();
-    expect(await first.markMayBeStored(await getBatch(first), true)).toBe(true);
+    expect(await first.writeManifest(await getBatch(first), { mayBeStored: true })).toBe(true);
     expect((await getBatch(await consumer())).mayBeStored).toBe(true);
     const sure = await consumer();
-    expect(await sure.markMayBeStored(await getBatch(sure), false)).toBe(true);
+    expect(await sure.writeManifest(await getBatch(sure), { mayBeStored: false })).toBe(true);
     const unsure = await consumer();
     const again = await getBatch(unsure);
     expect(again.mayBeStored).toBe(false);
-    expect(await unsure.markMayBeStored(again, true)).toBe(true);
+    expect(await unsure.writeManifest(again, { mayBeStored: true })).toBe(true);
     const last = await consumer();
     const taken = await getBatch(last);
     expect(taken.mayBeStored).toBe(true);
-    expect(await first.markMayBeStored(taken, false)).toBe(false);
+    expect(await first.writeManifest(taken, { mayBeStored: false })).toBe(false);
     expect(await last.commit(taken, [])).toBe(true);
   });
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventRow, sessionIdOf, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
+import type { EventRows } from './batch-rows.ts';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
-import { entryEventsMax } from './entry-rows.ts';
-import type { EventRows } from './event-rows.ts';
 import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
+import { entryEventCount, entryEventsMax } from './log-entry.ts';
 import {
   consumerGroup,
   deadLettersKey,
@@ -163,7 +163,7 @@ export function createLogConsumer({
         const ofPartition = gathered[streams.indexOf(stream.toString())];
         for (const entry of list) ofPartition?.set(entry[0].toString(), entry);
         entries += list.length;
-        for (const [, fields] of list) events += Number(fields[3] ?? 1);
+        for (const [, fields] of list) events += entryEventCount(fields);
       }
     }
     return gathered.map((ofPartition) => [...ofPartition.values()]);

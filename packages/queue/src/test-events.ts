@@ -1,9 +1,10 @@
 import { type EventRow, readEventRow } from '@meridian/warehouse/event-row';
+import type { EventRows } from './batch-rows.ts';
 import { createByteWriter } from './byte-writer.ts';
 import { encodeEvent, eventTypeCode, type PendingEvent } from './collected-event.ts';
-import { eventFormatVersion, packRows } from './entry-rows.ts';
-import type { EventRows } from './event-rows.ts';
 import { type RawEntry, toLogBatch } from './log-batch.ts';
+import { toEntryFields } from './log-entry.ts';
+import { packRows } from './packed-rows.ts';
 import { readUuid, writeUuid } from './uuid-bytes.ts';
 import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
 
@@ -70,9 +71,8 @@ export function rawEntry(events: readonly LoggedEvent[], visitIds: readonly stri
   }
   const ids = Buffer.alloc(16 * visitIds.length);
   for (const [i, visitId] of visitIds.entries()) writeUuid(ids, 16 * i, visitId);
-  const names = ['v', 'n', 'rows', 'visitIds'].map((name) => Buffer.from(name));
-  const values = [Buffer.from(eventFormatVersion), Buffer.from(String(events.length)), packRows(rows.bytes()), ids];
-  return [Buffer.from('1-1'), names.flatMap((name, i) => [name, values[i] ?? Buffer.alloc(0)])];
+  const fields = toEntryFields({ eventCount: events.length, rows: packRows(rows.bytes()), visitIds: ids });
+  return [Buffer.from('1-1'), fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))];
 }
 
 /** The events as a worker has them in hand, all of one visit. */

@@ -1,5 +1,5 @@
+import type { EventRows } from '@meridian/queue/batch-rows';
 import { eventTypeCode } from '@meridian/queue/collected-event';
-import type { EventRows } from '@meridian/queue/event-rows';
 
 /** Numbers of rows, in order: `identifies` become properties of sessions; the others, by the UTC year of their event time, rows of events. */
 type SortedRows = { byYear: Map<number, number[]>; identifies: number[] };

@@ -1,4 +1,4 @@
-import type { EventRows } from '@meridian/queue/event-rows';
+import type { EventRows } from '@meridian/queue/batch-rows';
 import type { Registry } from '@meridian/registry/registry';
 import { RegistryError } from '@meridian/registry/registry-error';
 import type { WebsiteRoute } from '@meridian/registry/rows';

@@ -8,7 +8,7 @@ import {
   websiteIdOf,
 } from '@meridian/warehouse/event-row';
 import { eventTypeCode } from './collected-event.ts';
-import { packedRowsLength } from './entry-rows.ts';
+import { packedRowsLength } from './packed-rows.ts';
 
 /**
  * Rows of events as the warehouse takes them, one behind the other, and what has to be known of each to sort them, by the row's number.

@@ -1,11 +1,5 @@
 import { compressSync, uncompressSync } from 'lz4-napi';
 
-/** Events of one entry at most. */
-export const entryEventsMax = 500;
-
-/** Version of the format of an entry's rows; every entry of the log carries the one it is written in. */
-export const eventFormatVersion = '3';
-
 const lengthBytes = 4;
 /** What a byte of an LZ4 block can stand for at most. A length that is greater than that is none: no memory is taken for it. */
 const bytesPerPackedByteMax = 255;
