@@ -18,6 +18,11 @@ redis.call('HSET', KEYS[1], 'bodyHash', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ${reservationLifeMs})
 return nil`;
 
+/** A visit goes on with an event that is no further from its first or last one than this. */
+export const visitGapMs = 30 * 60_000;
+/** How long a visit is remembered after its last event, by the collector's clock. */
+export const visitLifeMs = 60 * 60_000;
+
 /** A visit as the script keeps it: its bytes, and where among them the clock stands at which it was touched last. */
 export const keptVisit = { bytes: 56, touchedAt: 32 };
 
@@ -55,7 +60,7 @@ local clock = call('TIME')
 if clock[1] * 1000 + clock[2] / 1000 > tonumber(ARGV[1]) then return {0, clock[1], clock[2]} end
 local now = tonumber(ARGV[2])
 
-local gapMaxMs, lifeMs, answerLifeMs = 1800000, 3600000, ${answerLifeMs}
+local gapMaxMs, lifeMs, answerLifeMs = ${visitGapMs}, ${visitLifeMs}, ${answerLifeMs}
 local visitFormat, visitBytes, visitsMax = '>c16dddc16', ${keptVisit.bytes}, 1000
 local nobody = string.rep('\\0', 16)
 

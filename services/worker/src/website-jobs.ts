@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { visitLifeMs } from '@meridian/queue/append-script';
 import { createDeadLetters } from '@meridian/queue/dead-letters';
 import { forgetIdempotencyRecords } from '@meridian/queue/idempotency-records';
 import type { JobHandlers } from '@meridian/queue/jobs';
@@ -10,8 +11,8 @@ import type { Redis } from 'ioredis';
 import { routeLifeMs } from './website-gate.ts';
 
 const pauseMs = 250;
-/** Longer than Redis keeps the visits of a session after its last event. */
-const visitsLifeMs = 2 * 3_600_000;
+/** Of a session from which nothing came for so long Redis has no visits any more. */
+const visitsGoneMs = 2 * visitLifeMs;
 
 export type WebsiteJobsDeps = {
   registry: Pick<Registry, 'findWebsiteRoute' | 'markWebsitePurged' | 'markWebsiteReset'>;
@@ -40,7 +41,7 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions, regi
    * an event has come since is stored under its id, and would be counted twice if it were opened anew.
    */
   async function forgetInRedis(websiteId: string, before?: Date): Promise<void> {
-    const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(Date.now() - visitsLifeMs));
+    const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(Date.now() - visitsGoneMs));
     await forgetVisits(
       redis,
       partitions,

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { BatchAnswer, IgnoredAnswer, SendAnswer } from '@meridian/contract/collect';
 import { type ErrorCode, errorStatus, isErrorCode } from '@meridian/contract/errors';
 import { PeerError, type Peers } from '@meridian/peers/peers';
+import { visitGapMs } from '@meridian/queue/append-script';
 import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
 import type { Placement } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
@@ -16,9 +17,7 @@ import { type Identity, identityHeader, writeIdentity } from '../idempotency.ts'
 
 /** How long another region is waited for: longer than an append there takes, shorter than a sender waits. */
 const answerMaxMs = 10_000;
-/** A visit ends when nothing comes for so long. */
-const visitGapMs = 30 * 60_000;
-/** Ended for every event. */
+/** Names no visit; with `lastAtMs` 0 it has ended for any event. */
 const noVisit = '00000000-0000-0000-0000-000000000000';
 /** What of a request's head the other region needs. */
 const passedHeaders = ['user-agent', 'x-umami-cache', 'accept'];
