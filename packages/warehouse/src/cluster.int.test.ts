@@ -216,10 +216,10 @@ test('retention is set on every shard, and taken away again', async () => {
     onShards(
       `SELECT countIf(engine_full LIKE '%toIntervalDay(9000)%') FROM system.tables WHERE database = '${database}' AND endsWith(name, '_local')`,
     );
-  await warehouse.setRetention(9_000, nodes.cluster);
+  await warehouse.setRetention(9_000);
   expect(await definitions()).toEqual(['6', '6']);
   expect(await warehouse.planRetention(9_000)).toEqual([]);
   await expectNoDrift();
-  await warehouse.setRetention(undefined, nodes.cluster);
+  await warehouse.setRetention(undefined);
   expect(await definitions()).toEqual(['0', '0']);
 });

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { rowsOf } from './client.ts';
 
 /*
  * On a cluster the rows of a website lie on one shard, by cityHash64(website_id): in the replicated table `<name>_local`, whose views fill rollups
@@ -7,29 +8,28 @@ import type { ClickHouseClient } from '@clickhouse/client';
 
 const ending = '_local';
 
-/** The table that holds the rows. `cluster`: null on a single node. */
-export const localName = (table: string, cluster: string | null): string => (cluster ? table + ending : table);
+/** The table that holds the rows. `cluster`: undefined on a single node. */
+export const localName = (table: string, cluster: string | undefined): string => (cluster ? table + ending : table);
 
 /** The plain names in a text that names tables that hold rows, such as a view's definition. */
-export const withPlainNames = (sql: string, tables: readonly string[], cluster: string | null): string =>
+export const withPlainNames = (sql: string, tables: readonly string[], cluster: string | undefined): string =>
   cluster ? tables.reduce((text, table) => text.replaceAll(table + ending, table), sql) : sql;
 
 /** For statements that every node has to run. */
-export const onCluster = (cluster: string | null): string => (cluster ? `ON CLUSTER '${cluster}'` : '');
+export const onCluster = (cluster: string | undefined): string => (cluster ? `ON CLUSTER '${cluster}'` : '');
 
 /** A system table as all nodes have it. */
-export const systemTable = (name: 'processes' | 'parts', cluster: string | null): string =>
+export const systemTable = (name: 'processes' | 'parts', cluster: string | undefined): string =>
   cluster ? `clusterAllReplicas('${cluster}', system.${name})` : `system.${name}`;
 
-/** The cluster on which the schema was made, by its Distributed tables; null on a single node, or before the first migration. */
-export async function readCluster(client: ClickHouseClient): Promise<string | null> {
-  const answer = await client.query({
-    query: `SELECT extract(engine_full, '^Distributed\\(\\'([^\\']+)') AS cluster FROM system.tables
+/** The cluster on which the schema was made, by its Distributed tables; undefined on a single node, or before the first migration. */
+export async function readCluster(client: ClickHouseClient): Promise<string | undefined> {
+  const [row] = await rowsOf<{ cluster: string }>(
+    client,
+    `SELECT extract(engine_full, '^Distributed\\(\\'([^\\']+)') AS cluster FROM system.tables
       WHERE database = currentDatabase() AND name = 'schema_migrations'`,
-    format: 'JSONEachRow',
-  });
-  const [row] = await answer.json<{ cluster: string }>();
-  return row?.cluster || null;
+  );
+  return row?.cluster || undefined;
 }
 
 /** Makes the Distributed table of every table that holds rows, as this has its columns now, and removes those whose table is gone. */
@@ -58,7 +58,7 @@ export async function makeDistributedTables(
 export async function untilReplicated(
   client: ClickHouseClient,
   tables: readonly string[],
-  cluster: string | null,
+  cluster: string | undefined,
 ): Promise<void> {
   if (!cluster) return;
   for (const table of tables)
@@ -68,9 +68,6 @@ export async function untilReplicated(
 }
 
 async function namesOf(client: ClickHouseClient, condition: string): Promise<string[]> {
-  const answer = await client.query({
-    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND ${condition} ORDER BY name`,
-    format: 'JSONEachRow',
-  });
-  return (await answer.json<{ name: string }>()).map(({ name }) => name);
+  const tables = `SELECT name FROM system.tables WHERE database = currentDatabase() AND ${condition} ORDER BY name`;
+  return (await rowsOf<{ name: string }>(client, tables)).map(({ name }) => name);
 }

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { eventColumns, type SessionPropertyRow } from './event-row.ts';
-import { toWriteError } from './warehouse-error.ts';
 
 /**
  * One insert = one block = one unit of deduplication, in the table and in every view.
@@ -28,12 +27,15 @@ const propertiesQuery = `INSERT INTO session_properties
   (website_id, session_id, property_key, created_at, event_id, value_type, string_value, number_value)
   FORMAT JSONCompactEachRow`;
 
-/** `rows`: written by `writeEventRow`, some in each piece. */
+/**
+ * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow` writes them, one behind the
+ * other, some in each piece; at most 1,048,576, and of one year (UTC).
+ */
 export function insertEvents(client: ClickHouseClient, rows: readonly Buffer[], token: string): Promise<void> {
   return insertBlock(client, eventsQuery, rows, token);
 }
 
-/** Of two values of one key the one with the later `createdAtMs` stays. */
+/** As `insertEvents`. Of two values of one key the one with the later `createdAtMs` stays. */
 export function insertSessionProperties(
   client: ClickHouseClient,
   rows: readonly SessionPropertyRow[],
@@ -65,14 +67,10 @@ async function insertBlock(
   token: string,
 ): Promise<void> {
   if (data.length === 0) return;
-  try {
-    const { stream } = await client.exec({
-      query,
-      values: Readable.from(data, { objectMode: false }),
-      clickhouse_settings: { ...insertSettings, insert_deduplication_token: token },
-    });
-    await finished(stream.resume());
-  } catch (error) {
-    throw toWriteError(error);
-  }
+  const { stream } = await client.exec({
+    query,
+    values: Readable.from(data, { objectMode: false }),
+    clickhouse_settings: { ...insertSettings, insert_deduplication_token: token },
+  });
+  await finished(stream.resume());
 }

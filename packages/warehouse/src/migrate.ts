@@ -2,14 +2,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
+import { clientOptions, rowsOf } from './client.ts';
 import { localName, makeDistributedTables, onCluster, readCluster } from './cluster.ts';
 import { fillRollups } from './rollups/fill.ts';
 
 /** After it questions may be answered from rollups. */
 export const siteVisitsMigration = '0002_site_visits.sql';
 
-const MIGRATIONS = new URL('../clickhouse-migrations/', import.meta.url);
+const migrationsDir = new URL('../clickhouse-migrations/', import.meta.url);
 
 /** What a migration does beyond its statements, before it counts as applied. May be repeated. */
 const completions: Record<string, (client: ClickHouseClient) => Promise<void>> = { [siteVisitsMigration]: fillRollups };
@@ -41,7 +41,7 @@ export async function migrate(address: ClickHouseAddress, cluster?: string): Pro
     const applied = await appliedMigrations(client);
     for (const name of await migrationNames()) {
       if (applied.has(name)) continue;
-      for (const statement of splitStatements(await readFile(new URL(name, MIGRATIONS), 'utf8')))
+      for (const statement of splitStatements(await readFile(new URL(name, migrationsDir), 'utf8')))
         await client.command({ query: on(statement), clickhouse_settings: migrationSettings });
       await distribute();
       await completions[name]?.(client);
@@ -71,7 +71,7 @@ export async function isApplied(client: ClickHouseClient, name: string, abort_si
 
 /** Names of the migrations that the code brings, in the order in which they are applied. */
 export async function migrationNames(): Promise<string[]> {
-  return (await readdir(MIGRATIONS)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
+  return (await readdir(migrationsDir)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
 }
 
 /** The statements of a migration file: each ends with a semicolon at the end of its line. */
@@ -92,9 +92,9 @@ const replica = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'";
 /** Tables and engines by name for one node; for a cluster the tables of its shards and the engines' replicated kind. */
 export function fillPlaceholders(sql: string, cluster?: string): string {
   return sql
-    .replaceAll('{{on_cluster}}', onCluster(cluster ?? null))
+    .replaceAll('{{on_cluster}}', onCluster(cluster))
     .replaceAll('{{deduplication_window}}', cluster ? replicatedWindow : deduplicationWindow)
-    .replaceAll(/\{\{local:(\w+)\}\}/g, (_, table) => localName(table, cluster ?? null))
+    .replaceAll(/\{\{local:(\w+)\}\}/g, (_, table) => localName(table, cluster))
     .replaceAll(/\{\{engine:(\w+)(?:\(([^)]*)\))?\}\}/g, (_, name, args?: string) => {
       if (!cluster) return args === undefined ? name : `${name}(${args})`;
       return `Replicated${name}(${replica}${args === undefined ? '' : `, ${args}`})`;
@@ -103,11 +103,10 @@ export function fillPlaceholders(sql: string, cluster?: string): string {
 
 /** Rows of a single node do not come to a cluster by themselves, and another cluster has others. */
 async function refuseOtherCluster(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
-  const answer = await client.query({ query: 'EXISTS TABLE schema_migrations', format: 'JSONEachRow' });
-  const [exists] = await answer.json<{ result: number }>();
+  const [exists] = await rowsOf<{ result: number }>(client, 'EXISTS TABLE schema_migrations');
   if (exists?.result !== 1) return;
   const made = await readCluster(client);
-  if (made === (cluster ?? null)) return;
+  if (made === cluster) return;
   throw new Error(
     `The tables were made ${made ? `on the cluster ${made}` : 'on a single node'}, but CLICKHOUSE_CLUSTER ${cluster ? `is ${cluster}` : 'is not set'}`,
   );
@@ -125,6 +124,6 @@ async function createDatabase(address: ClickHouseAddress, on: (sql: string) => s
 }
 
 async function appliedMigrations(client: ClickHouseClient): Promise<Set<string>> {
-  const answer = await client.query({ query: 'SELECT DISTINCT name FROM schema_migrations', format: 'JSONEachRow' });
-  return new Set((await answer.json<{ name: string }>()).map((row) => row.name));
+  const rows = await rowsOf<{ name: string }>(client, 'SELECT DISTINCT name FROM schema_migrations');
+  return new Set(rows.map((row) => row.name));
 }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { rowsOf } from './client.ts';
 import { localName, onCluster, readCluster } from './cluster.ts';
 import { rebuildRollups, rollupTables } from './rollups/repair.ts';
-import { toWriteError } from './warehouse-error.ts';
 
 /** Deletes are in effect for every query that begins after they resolve. */
 const deleteSettings = { mutations_sync: '2', lightweight_deletes_sync: '2' } as const;
@@ -10,25 +10,17 @@ const collected = ['events', 'session_properties'] as const;
 
 /** Removes everything of a website. May be repeated. */
 export async function purgeWebsite(client: ClickHouseClient, websiteId: string): Promise<void> {
-  try {
-    for (const table of [...collected, ...rollupTables])
-      await deleteRows(client, table, `website_id = {websiteId:UUID}`, { websiteId });
-  } catch (error) {
-    throw toWriteError(error);
-  }
+  for (const table of [...collected, ...rollupTables])
+    await deleteRows(client, table, `website_id = {websiteId:UUID}`, { websiteId });
 }
 
 /** Removes what was collected before the instant, whatever its event time, and makes the rollups anew from the rest. May be repeated. */
 export async function purgeCollectedBefore(client: ClickHouseClient, websiteId: string, before: Date): Promise<void> {
-  try {
-    const collectedBefore = `website_id = {websiteId:UUID}
-      AND UUIDv7ToDateTime(event_id, 'UTC') < fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC')`;
-    for (const table of collected)
-      await deleteRows(client, table, collectedBefore, { websiteId, beforeMs: before.getTime() });
-    await rebuildRollups(client, websiteId);
-  } catch (error) {
-    throw toWriteError(error);
-  }
+  const collectedBefore = `website_id = {websiteId:UUID}
+    AND UUIDv7ToDateTime(event_id, 'UTC') < fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC')`;
+  for (const table of collected)
+    await deleteRows(client, table, collectedBefore, { websiteId, beforeMs: before.getTime() });
+  await rebuildRollups(client, websiteId);
 }
 
 /**
@@ -42,7 +34,8 @@ async function deleteRows(
   params: Record<string, unknown>,
 ): Promise<void> {
   const cluster = await readCluster(client);
-  if (!cluster && !(await hasRows(client, table, condition, params))) return;
+  if (!cluster && (await rowsOf(client, `SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`, params)).length === 0)
+    return;
   const where = `${localName(table, cluster)} ${onCluster(cluster)}`;
   // Trap: what DELETE FROM removes stays in a projection (migration 0003), and only events have one.
   const deletes = table === 'events' ? `ALTER TABLE ${where} DELETE` : `DELETE FROM ${where}`;
@@ -51,18 +44,4 @@ async function deleteRows(
     query_params: params,
     clickhouse_settings: deleteSettings,
   });
-}
-
-async function hasRows(
-  client: ClickHouseClient,
-  table: string,
-  condition: string,
-  params: Record<string, unknown>,
-): Promise<boolean> {
-  const found = await client.query({
-    query: `SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`,
-    query_params: params,
-    format: 'JSONEachRow',
-  });
-  return (await found.json()).length > 0;
 }

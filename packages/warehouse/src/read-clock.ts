@@ -1,6 +1,6 @@
 import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
+import { clientOptions, rowsOf } from './client.ts';
 import { toReadError } from './warehouse-error.ts';
 
 const answerMaxMs = 10_000;
@@ -12,11 +12,7 @@ export async function readClickHouseClock(clickhouseUrl: string): Promise<Date> 
     request_timeout: answerMaxMs,
   });
   try {
-    const answer = await client.query({
-      query: 'SELECT toUnixTimestamp64Milli(now64(3)) AS ms',
-      format: 'JSONEachRow',
-    });
-    const [row] = await answer.json<{ ms: string | number }>();
+    const [row] = await rowsOf<{ ms: string | number }>(client, 'SELECT toUnixTimestamp64Milli(now64(3)) AS ms');
     return new Date(Number(row?.ms));
   } catch (error) {
     throw toReadError(error);

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { rowsOf } from './client.ts';
 import { localName, onCluster, readCluster } from './cluster.ts';
 
 /** What a row's age is counted from, in each table. A visit and a quarter are as old as their first moment, the texts of a month as their last. */
@@ -18,13 +19,10 @@ export type RetentionChange = { table: string; change: string };
  * Sets for how many days (by event time) everything is kept, in events and rollups alike; undefined: for ever. ClickHouse removes what is
  * older in the background, within hours. Where it is set so already nothing is done.
  */
-export async function setRetention(
-  client: ClickHouseClient,
-  days: number | undefined,
-  cluster?: string,
-): Promise<void> {
+export async function setRetention(client: ClickHouseClient, days: number | undefined): Promise<void> {
+  const on = onCluster(await readCluster(client));
   for (const { table, change } of await planRetention(client, days))
-    await client.command({ query: `ALTER TABLE ${table} ${onCluster(cluster ?? null)} ${change}` });
+    await client.command({ query: `ALTER TABLE ${table} ${on} ${change}` });
 }
 
 /** What `setRetention` would do now. */
@@ -43,24 +41,22 @@ export async function planRetention(client: ClickHouseClient, days: number | und
 /** For how many days rows are sure to be kept now, by the shortest TTL of all tables; undefined: for ever. */
 export async function readRetention(client: ClickHouseClient): Promise<number | undefined> {
   const cluster = await readCluster(client);
-  const answer = await client.query({
-    query: `SELECT toInt64OrNull(extract(engine_full, ' TTL .*?toIntervalDay\\((\\d+)\\)')) AS days FROM system.tables
+  const [row] = await rowsOf<{ days: string }>(
+    client,
+    `SELECT toInt64OrNull(extract(engine_full, ' TTL .*?toIntervalDay\\((\\d+)\\)')) AS days FROM system.tables
       WHERE database = currentDatabase() AND name IN {tables:Array(String)} AND days IS NOT NULL ORDER BY days LIMIT 1`,
-    query_params: { tables: Object.keys(ageColumns).map((table) => localName(table, cluster)) },
-    format: 'JSONEachRow',
-  });
-  const [row] = await answer.json<{ days: string }>();
+    { tables: Object.keys(ageColumns).map((table) => localName(table, cluster)) },
+  );
   return row && Number(row.days);
 }
 
 /** The expression by which rows of the table expire, '' when they do not. */
 async function ttlOf(client: ClickHouseClient, table: string): Promise<string> {
-  const answer = await client.query({
-    query: `SELECT extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)') AS ttl FROM system.tables
+  const [row] = await rowsOf<{ ttl: string }>(
+    client,
+    `SELECT extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)') AS ttl FROM system.tables
       WHERE database = currentDatabase() AND name = {table:String}`,
-    query_params: { table },
-    format: 'JSONEachRow',
-  });
-  const [row] = await answer.json<{ ttl: string }>();
+    { table },
+  );
   return row?.ttl ?? '';
 }

@@ -1,6 +1,6 @@
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
+import { clientOptions, rowsOf } from './client.ts';
 import { migrationNames } from './migrate.ts';
 import { toReadError } from './warehouse-error.ts';
 
@@ -16,10 +16,7 @@ export type ClickHouseState = {
 /** Asks the server; the database need not be there. */
 export async function readClickHouseState(address: ClickHouseAddress): Promise<ClickHouseState> {
   const client = createClient(clientOptions({ ...address, database: 'default' }));
-  const ask = async <Row>(query: string): Promise<Row[]> => {
-    const answer = await client.query({ query, query_params: { database: address.database }, format: 'JSONEachRow' });
-    return answer.json<Row>();
-  };
+  const ask = <Row>(query: string) => rowsOf<Row>(client, query, { database: address.database });
   try {
     const [server] = await ask<{ version: string }>('SELECT version() AS version');
     const [table] = await ask(

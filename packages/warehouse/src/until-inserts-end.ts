@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { rowsOf } from './client.ts';
 import { readCluster, systemTable } from './cluster.ts';
-import { toReadError } from './warehouse-error.ts';
 
 const pauseMs = 100;
 
@@ -10,23 +10,19 @@ const pauseMs = 100;
  * come after. On a cluster it looks at every node.
  */
 export async function untilInsertsEnd(client: ClickHouseClient): Promise<void> {
-  try {
-    const [cluster, own] = await Promise.all([readCluster(client), runningInserts(client, 'system.processes')]);
-    const processes = systemTable('processes', cluster);
-    for (let running = cluster ? await runningInserts(client, processes) : own; running.length > 0; ) {
-      await delay(pauseMs);
-      const now = new Set(await runningInserts(client, processes));
-      running = running.filter((id) => now.has(id));
-    }
-  } catch (error) {
-    throw toReadError(error);
+  const [cluster, own] = await Promise.all([readCluster(client), runningInserts(client, undefined)]);
+  for (let running = cluster ? await runningInserts(client, cluster) : own; running.length > 0; ) {
+    await delay(pauseMs);
+    const now = new Set(await runningInserts(client, cluster));
+    running = running.filter((id) => now.has(id));
   }
 }
 
-async function runningInserts(client: ClickHouseClient, processes: string): Promise<string[]> {
-  const answer = await client.query({
-    query: `SELECT query_id FROM ${processes} WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
-    format: 'JSONEachRow',
-  });
-  return (await answer.json<{ query_id: string }>()).map((row) => row.query_id);
+/** The ids of the inserts that run at this moment, on every node of the cluster. */
+export async function runningInserts(client: ClickHouseClient, cluster: string | undefined): Promise<string[]> {
+  const rows = await rowsOf<{ query_id: string }>(
+    client,
+    `SELECT query_id FROM ${systemTable('processes', cluster)} WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
+  );
+  return rows.map((row) => row.query_id);
 }

@@ -1,4 +1,4 @@
-import { ClickHouseError } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client';
 
 /**
  * Why the warehouse did not do what was asked:
@@ -59,6 +59,18 @@ const kindOfCode: Record<string, WarehouseErrorKind> = {
   394: 'aborted', // QUERY_WAS_CANCELLED
   427: 'invalid-expression', // CANNOT_COMPILE_REGEXP
 };
+
+/** Gives functions their client; what they throw of it is then a WarehouseError, by whether they read or write. */
+export function callsOf(client: ClickHouseClient) {
+  const throwing =
+    (toError: (error: unknown) => WarehouseError) =>
+    <Args extends unknown[], Result>(call: (client: ClickHouseClient, ...args: Args) => Promise<Result>) =>
+    (...args: Args): Promise<Result> =>
+      call(client, ...args).catch((error) => {
+        throw toError(error);
+      });
+  return { reading: throwing((error) => toReadError(error)), writing: throwing(toWriteError) };
+}
 
 /** What may become of a read. */
 export function toReadError(error: unknown, signal?: AbortSignal): WarehouseError {

@@ -1,9 +1,8 @@
 import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
-import type { SessionPropertyRow } from './event-row.ts';
 import { findRecentSessions } from './find-recent-sessions.ts';
-import { type EventKey, findStoredEventIds } from './find-stored-event-ids.ts';
+import { findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
 import { migrate } from './migrate.ts';
 import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
@@ -17,12 +16,11 @@ import type { Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
 import { createChooseReadFrom, lookMaxMs, type ReadFrom } from './read-from.ts';
 import { planRetention, setRetention } from './retention.ts';
-import { drawActiveWebsites, findRollupDrift } from './rollups/compare.ts';
-import type { RollupScope } from './rollups/parts.ts';
+import { compareRollups, drawActiveWebsites } from './rollups/compare.ts';
 import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
-import { WarehouseError } from './warehouse-error.ts';
+import { callsOf, WarehouseError } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
 
@@ -33,7 +31,7 @@ export type WarehouseOptions = {
   readFrom?: ReadFrom;
 };
 
-/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError. */
+/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError, but for `migrate`, which throws what ClickHouse says. */
 export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions = {}) {
   const address = parseClickHouseUrl(clickhouseUrl);
   const client = createClient(clientOptions(address));
@@ -41,21 +39,17 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
   const run = createRunQuery(channel, options.onQuery);
   const look = createRunQuery(channel, options.onQuery, lookMaxMs);
   const choose = createChooseReadFrom(client, look, options.readFrom);
+  const { reading, writing } = callsOf(client);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
-    setRetention: (days: number | undefined, cluster?: string) => setRetention(client, days, cluster),
-    planRetention: (days: number | undefined) => planRetention(client, days),
-    /**
-     * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow` writes them, one behind
-     * the other, some in each piece; at most 1,048,576, and of one year (UTC).
-     */
-    insertEvents: (rows: readonly Buffer[], token: string) => insertEvents(client, rows, token),
-    insertSessionProperties: (rows: readonly SessionPropertyRow[], token: string) =>
-      insertSessionProperties(client, rows, token),
-    findStoredEventIds: (keys: readonly EventKey[]) => findStoredEventIds(client, keys),
-    untilInsertsEnd: () => untilInsertsEnd(client),
-    findRecentSessions: (websiteId: string, since: Date) => findRecentSessions(client, websiteId, since),
+    setRetention: writing(setRetention),
+    planRetention: reading(planRetention),
+    insertEvents: writing(insertEvents),
+    insertSessionProperties: writing(insertSessionProperties),
+    findStoredEventIds: reading(findStoredEventIds),
+    untilInsertsEnd: reading(untilInsertsEnd),
+    findRecentSessions: reading(findRecentSessions),
     getStats: async (question: Question) => getStats(run, question, await choose(question)),
     getPageviewSeries: async (question: Question, bucketStarts: readonly number[]) =>
       getPageviewSeries(run, question, bucketStarts, await choose(question)),
@@ -66,12 +60,12 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
       getMetrics(run, question, options, await choose(question)),
     getExpandedMetrics: async (question: Question, options: MetricOptions) =>
       getExpandedMetrics(run, question, options, await choose(question)),
-    purgeWebsite: (websiteId: string) => purgeWebsite(client, websiteId),
-    purgeCollectedBefore: (websiteId: string, before: Date) => purgeCollectedBefore(client, websiteId, before),
+    purgeWebsite: writing(purgeWebsite),
+    purgeCollectedBefore: writing(purgeCollectedBefore),
     /** What server it is and whether its schema is this version's. */
     readState: () => readClickHouseState(address),
-    findRollupDrift: (now: Date, scope: RollupScope) => findRollupDrift(client, now, scope),
-    drawActiveWebsites: (now: Date, count: number) => drawActiveWebsites(client, now, count),
+    compareRollups: reading(compareRollups),
+    drawActiveWebsites: reading(drawActiveWebsites),
     /** Resolves when ClickHouse answers. */
     async ping(): Promise<void> {
       const answer = await client.ping();

@@ -3,6 +3,7 @@ import { createDeadLetters } from '@meridian/queue/dead-letters';
 import type { FailedJobs } from '@meridian/queue/failed-jobs';
 import { readPostgresClock } from '@meridian/registry/read-clock';
 import type { Registry } from '@meridian/registry/registry';
+import { withinMs } from '@meridian/runtime/within-ms';
 import { readClickHouseClock } from '@meridian/warehouse/read-clock';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
@@ -27,7 +28,7 @@ export type DoctorDeps = {
   databaseUrl: string;
   clickhouseUrl: string;
   registry: Pick<Registry, 'createWebsite' | 'deleteWebsite' | 'listUsers'>;
-  warehouse: Pick<Warehouse, 'readState' | 'findRollupDrift' | 'drawActiveWebsites' | 'getStats'>;
+  warehouse: Pick<Warehouse, 'readState' | 'compareRollups' | 'drawActiveWebsites' | 'getStats'>;
   redis: Redis;
   /** Why it could not be connected to. */
   whyRedisIsAway: () => Error | undefined;
@@ -124,15 +125,9 @@ async function examine(checks: Checks): Promise<Record<string, Finding>> {
 }
 
 async function endingInTime(check: () => Promise<Finding>, judge: typeof fail): Promise<Finding> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${checkMaxMs / 1_000} s`)), checkMaxMs);
-  });
   try {
-    return await Promise.race([check(), late]);
+    return await withinMs(checkMaxMs, check(), `no answer within ${checkMaxMs / 1_000} s`);
   } catch (error) {
     return judge(`could not be checked: ${messageOf(error)}`, 'See the checks of the stores.');
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -34,7 +34,7 @@ export async function runMigrate(deps: MigrateDeps, args: string[], print: Print
   await whenReachable('Postgres', deps.report, () =>
     migrate(databaseUrl, async () => {
       await whenReachable('ClickHouse', deps.report, () => warehouse.migrate(cluster));
-      await warehouse.setRetention(retentionDays, cluster);
+      await warehouse.setRetention(retentionDays);
     }),
   );
   print('Postgres and ClickHouse have the schema of this version.');

@@ -1,7 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, type ClickHouseSettings, SettingsMap } from '@clickhouse/client';
+import { rowsOf } from '../client.ts';
 import { localName, onCluster, readCluster, systemTable, untilReplicated, withPlainNames } from '../cluster.ts';
+import { runningInserts } from '../until-inserts-end.ts';
 import { WarehouseError } from '../warehouse-error.ts';
 import type { RollupPart, RollupScope, RollupTable } from './parts.ts';
 
@@ -99,13 +101,13 @@ export async function viewSelectOf(client: ClickHouseClient, table: RollupTable)
 /** Gives what is written at a moment at which no insert runs; null when there is none. */
 async function untilNoInsertRuns(
   client: ClickHouseClient,
-  cluster: string | null,
+  cluster: string | undefined,
   waitMaxMs: number,
 ): Promise<string | null> {
   const startedAt = performance.now();
   for (;;) {
     const written = await blocksWritten(client, cluster);
-    if (!(await insertsRun(client, cluster))) return written;
+    if ((await runningInserts(client, cluster)).length === 0) return written;
     if (performance.now() - startedAt >= waitMaxMs) return null;
     await delay(randomInt(idlePauseMaxMs));
   }
@@ -114,7 +116,7 @@ async function untilNoInsertRuns(
 /** Until the query has taken what it reads: all of it at one moment, before its first row. */
 async function untilReading(
   client: ClickHouseClient,
-  cluster: string | null,
+  cluster: string | undefined,
   queryId: string,
   answering: Promise<unknown>,
 ): Promise<void> {
@@ -132,7 +134,7 @@ async function untilReading(
 }
 
 /** A text that changes with every block written to events, and not when a replica gets what another one has. */
-async function blocksWritten(client: ClickHouseClient, cluster: string | null): Promise<string> {
+async function blocksWritten(client: ClickHouseClient, cluster: string | undefined): Promise<string> {
   const [row] = await rowsOf<{ written: string }>(
     client,
     `SELECT toString(arraySort(groupArray((shard, partition_id, last)))) AS written
@@ -141,17 +143,4 @@ async function blocksWritten(client: ClickHouseClient, cluster: string | null): 
        WHERE database = currentDatabase() AND table = '${localName('events', cluster)}' AND active GROUP BY shard, partition_id)`,
   );
   return row?.written ?? '';
-}
-
-async function insertsRun(client: ClickHouseClient, cluster: string | null): Promise<boolean> {
-  const [row] = await rowsOf<{ running: number }>(
-    client,
-    `SELECT count() > 0 AS running FROM ${systemTable('processes', cluster)} WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
-  );
-  return Boolean(row?.running);
-}
-
-async function rowsOf<Row>(client: ClickHouseClient, query: string): Promise<Row[]> {
-  const result = await client.query({ query, format: 'JSONEachRow' });
-  return result.json<Row>();
 }

@@ -1,10 +1,8 @@
 import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from '../clickhouse-url.ts';
 import { clientOptions } from '../client.ts';
-import { toReadError, toWriteError } from '../warehouse-error.ts';
+import { callsOf } from '../warehouse-error.ts';
 import { compareRollups } from './compare.ts';
-import type { RollupComparison } from './differences.ts';
-import type { RollupScope } from './parts.ts';
 import { repairScope } from './repair.ts';
 
 /** A day of a big website takes its time. */
@@ -15,17 +13,12 @@ export type RollupCheck = ReturnType<typeof createRollupCheck>;
 /** The operator's way to the rollups, with a patience of its own. Opens nothing before the first call; throws WarehouseError. */
 export function createRollupCheck(clickhouseUrl: string) {
   const client = createClient({ ...clientOptions(parseClickHouseUrl(clickhouseUrl)), request_timeout: statementMaxMs });
+  const { reading, writing } = callsOf(client);
   return {
     /** Which rows are not what the events make of them. Changes nothing. */
-    compare: (now: Date, scope: RollupScope): Promise<RollupComparison> =>
-      compareRollups(client, now, scope).catch((error) => {
-        throw toReadError(error);
-      }),
+    compare: reading(compareRollups),
     /** Puts them right; tells which they were. */
-    repair: (now: Date, scope: RollupScope): Promise<RollupComparison> =>
-      repairScope(client, now, scope).catch((error) => {
-        throw toWriteError(error);
-      }),
+    repair: writing(repairScope),
     close: () => client.close(),
   };
 }

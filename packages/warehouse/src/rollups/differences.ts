@@ -8,7 +8,7 @@ const differencesMax = 20_000;
 const looksMax = 20;
 /** How long one comparison waits for a moment in which nobody inserts, all its looks together; with ten workers one comes within seconds. */
 const quietWaitMaxMs = 5_000;
-/** So many looks in a row that find no count too large, each when all inserts of the one before have ended, are as good as a quiet moment. */
+/** Without a quiet moment, so many looks in a row that find no count too large prove that there is none; each is taken after the inserts that ran at the look before have ended. */
 const looksWithoutExcessMin = 5;
 
 /**
@@ -23,11 +23,15 @@ export type RollupDrift = { websiteId: string; table: RollupTable; rows: number 
 /** `undecided`: rows of which it could not be told, because they changed with every look. */
 export type RollupComparison = { drifts: RollupDrift[]; undecided: number };
 
-type Comparison = { key: readonly string[]; values: readonly string[]; isCount: boolean };
+type ComparedColumns = { key: readonly string[]; values: readonly string[]; isCount: boolean };
 
-const visit: Comparison = { key: ['website_id', 'start_hour', 'visit_id'], values: ['cityHash64(*)'], isCount: false };
+const visit: ComparedColumns = {
+  key: ['website_id', 'start_hour', 'visit_id'],
+  values: ['cityHash64(*)'],
+  isCount: false,
+};
 
-export const comparisons: Record<RollupTable, Comparison> = {
+export const comparedColumns: Record<RollupTable, ComparedColumns> = {
   site_visits: visit,
   stray_visits: visit,
   /** Of counts only the sums matter: they can be put right by adding what is missing. */
@@ -52,7 +56,7 @@ export async function findDifferences(
   part: RollupPart,
   isRemade = false,
 ): Promise<{ sure: Difference[]; undecided: number }> {
-  const { isCount } = comparisons[part.table];
+  const { isCount } = comparedColumns[part.table];
   let before: Difference[] = [];
   let alwaysDiffering: ReadonlySet<string> | undefined;
   let looksWithoutExcess = 0;
@@ -62,7 +66,7 @@ export async function findDifferences(
     patienceMs -= waitedMs;
     const sure = isQuiet ? differences : agreeing(part.table, before, differences);
     if (sure.length > 0 || isQuiet) return { sure, undecided: 0 };
-    // One that is cut tells nothing of the rows that it does not show.
+    // A look that reached the limit says nothing of the rows beyond it.
     if (differences.length < differencesMax) {
       const earlier: ReadonlySet<string> | undefined = alwaysDiffering;
       alwaysDiffering = new Set(differences.map(nameOf).filter((name) => earlier?.has(name) ?? true));
@@ -78,7 +82,7 @@ export async function findDifferences(
 
 /** The rollup is read before the events: what is stored between the two it seems to lack. */
 async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
-  const { key, values } = comparisons[part.table];
+  const { key, values } = comparedColumns[part.table];
   const columns = values.map((_, i) => `v${i}`);
   const side = (from: string, isFresh: 0 | 1) =>
     `SELECT ${key.join(', ')}, ${values.map((value, i) => `${value} AS v${i}`).join(', ')}, ${isFresh} AS is_fresh FROM ${from}`;
@@ -101,7 +105,7 @@ async function look(access: RollupAccess, part: RollupPart, waitMaxMs: number) {
 
 /** What two looks say together that were no quiet moments. */
 function agreeing(table: RollupTable, before: readonly Difference[], after: readonly Difference[]): Difference[] {
-  const isCount = comparisons[table].isCount;
+  const isCount = comparedColumns[table].isCount;
   const seen = new Map(before.map((difference) => [nameOf(difference), difference]));
   return after.flatMap((difference) => {
     const earlier = seen.get(nameOf(difference));
@@ -134,7 +138,7 @@ const isSame = (a: Difference, b: Difference): boolean =>
   String(a.fresh) === String(b.fresh) && String(a.stored) === String(b.stored);
 
 /** Counts what is found part by part. */
-export function createComparison() {
+export function createDriftCount() {
   const rows = new Map<string, RollupDrift>();
   let undecidedRows = 0;
   return {

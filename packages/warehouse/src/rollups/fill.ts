@@ -1,4 +1,5 @@
 import { type ClickHouseClient, SettingsMap } from '@clickhouse/client';
+import { rowsOf } from '../client.ts';
 import { localName, onCluster, readCluster } from '../cluster.ts';
 import { untilInsertsEnd } from '../until-inserts-end.ts';
 import { viewSelectOf } from './access.ts';
@@ -35,9 +36,4 @@ export async function fillRollups(client: ClickHouseClient): Promise<void> {
       });
   }
   await repairAll(client, new Date(), {});
-}
-
-async function rowsOf<Row>(client: ClickHouseClient, query: string): Promise<Row[]> {
-  const answer = await client.query({ query, format: 'JSONEachRow' });
-  return answer.json<Row>();
 }

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { rowsOf } from '../client.ts';
 import { readRetention } from '../retention.ts';
 
 export type RollupTable = 'site_visits' | 'stray_visits' | 'site_15m' | 'site_texts';
@@ -134,22 +135,22 @@ async function listSteps(
   const { range, site, params, at, table, step } = asked;
   const times = (from: string, column: string, around: Range) =>
     `SELECT toDateTime(${column}, 'UTC') AS at FROM ${from} WHERE ${site} AND at >= ${instant(around.fromMs)} AND at < ${instant(around.toMs)}`;
-  const answer = await client.query({
-    query: `SELECT toUnixTimestamp(toStartOfDay(at)) AS day, count() AS n
+  const days = await rowsOf<{ day: number; n: string | number }>(
+    client,
+    `SELECT toUnixTimestamp(toStartOfDay(at)) AS day, count() AS n
       FROM (${times('events', 'created_at', eventsAround(range))} UNION ALL ${times(table, at, range)}) GROUP BY day ORDER BY day`,
-    query_params: params,
-    clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
-    format: 'JSONEachRow',
-  });
+    params,
+  );
   const steps: (Range & { events: number })[] = [];
-  for (const { day, n } of await answer.json<{ day: number; n: number }>()) {
+  for (const { day, n } of days) {
+    const events = Number(n);
     const [fromMs, toMs] = [step.start(day * 1_000), step.end(day * 1_000)];
     const last = steps.at(-1);
-    if (last && last.events + n <= eventsPerPart) {
+    if (last && last.events + events <= eventsPerPart) {
       last.toMs = Math.max(last.toMs, toMs);
-      last.events += n;
+      last.events += events;
     } else {
-      steps.push({ fromMs: Math.max(fromMs, last?.toMs ?? range.fromMs), toMs, events: n });
+      steps.push({ fromMs: Math.max(fromMs, last?.toMs ?? range.fromMs), toMs, events });
     }
   }
   return steps

@@ -127,7 +127,7 @@ test.each(Object.keys(damages))('found and put right: %s', async (name) => {
   const before = (await warehouse.getStats(site.ask())).value;
   for (const statement of statements(site.websiteId)) await command(statement);
 
-  expect(toFound(await warehouse.findRollupDrift(now, {}))).toEqual(found);
+  expect(toFound((await warehouse.compareRollups(now, {})).drifts)).toEqual(found);
   const repaired = await rollups.repair(now, scope);
   expect(toFound(repaired.drifts)).toEqual(found);
   expect(repaired.undecided).toBe(0);
@@ -215,11 +215,11 @@ test('while events flow in nothing is taken for drift; what is wrong is found an
   const [still, busy] = [await newSite(), await newSite()];
   const scope = { websiteIds: [still.websiteId, busy.websiteId] };
   const stop = insertAllTheTime(busy);
-  for (let i = 0; i < 3; i++) expect(await warehouse.findRollupDrift(now, scope)).toEqual([]);
+  for (let i = 0; i < 3; i++) expect((await warehouse.compareRollups(now, scope)).drifts).toEqual([]);
   await damage(others, still.websiteId);
   await damage(others, busy.websiteId);
   await command(`INSERT INTO site_15m VALUES ('${busy.websiteId}', '2026-06-10 10:00:00', 1000, 0)`);
-  const drifts = await warehouse.findRollupDrift(now, scope);
+  const { drifts } = await warehouse.compareRollups(now, scope);
   const of = (site: typeof busy) => toFound(drifts.filter(({ websiteId }) => websiteId === site.websiteId));
   expect(of(still)).toEqual({ site_texts: 2, site_15m: 2 });
   expect(of(busy).site_15m).toBeGreaterThanOrEqual(2);

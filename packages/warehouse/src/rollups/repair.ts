@@ -5,8 +5,8 @@ import { untilInsertsEnd } from '../until-inserts-end.ts';
 import { WarehouseError } from '../warehouse-error.ts';
 import { createRollupAccess, type RollupAccess, viewSelectOf } from './access.ts';
 import {
-  comparisons,
-  createComparison,
+  comparedColumns,
+  createDriftCount,
   type Difference,
   findDifferences,
   nameOf,
@@ -19,7 +19,7 @@ export const rollupTables: readonly RollupTable[] = ['site_visits', 'stray_visit
 
 /** Rounds of up to 20,000 rows in which a part must have become right. */
 const roundsMax = 100;
-/** A row that is wrong the other way now somebody else has put right at the same time: what both added is there twice. */
+/** If a row is now wrong in the opposite direction, another process repaired it at the same time and both corrections were added: wait at random, then look again. */
 const againPauseMs = 500;
 const againPauseMaxMs = 30_000;
 /** So many times rows that change with every look are looked at. */
@@ -38,15 +38,10 @@ export async function rebuildRollups(client: ClickHouseClient, websiteId: string
     const fresh = `SELECT * FROM (${await viewSelectOf(client, table)}) WHERE ${ofWebsites}`;
     await access.insert(table, fresh, '1');
   }
-  await repairRollups(client, websiteId);
+  await repairAll(client, new Date(), scope);
 }
 
-/** Puts right whatever differs from the website's events; throws when that cannot be told of some rows. */
-export async function repairRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
-  await repairAll(client, new Date(), { websiteIds: [websiteId] });
-}
-
-/** As `repairRollups`, in any scope, and of rollups that were just made anew. */
+/** Puts right whatever differs from its events, of rollups that were just made anew; throws when that cannot be told of some rows. */
 export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
   // A block that was half written when they were is in them already, and comes a second time by its view: until then nothing shows it.
   await untilInsertsEnd(client);
@@ -72,7 +67,7 @@ export async function repairScope(
   isRemade = false,
 ): Promise<RollupComparison> {
   const access = await createRollupAccess(client, scope);
-  const found = createComparison();
+  const found = createDriftCount();
   for (const part of await listRollupParts(client, now, scope)) {
     const [rows, undecided] = await repairPart(client, access, part, isRemade);
     found.add(part.table, [...rows.values()], undecided);
@@ -96,7 +91,7 @@ async function repairPart(
     if (!first) return [repaired, undecided];
     last = nameOf(first);
     const isDoneTwice = sure.some((difference) => isUndoing(part, repaired.get(nameOf(difference)), difference));
-    await (comparisons[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
+    await (comparedColumns[part.table].isCount ? repairCounts : repairVisits)(access, part, sure);
     for (const difference of sure) repaired.set(nameOf(difference), difference);
     if (!isDoneTwice) continue;
     await delay(randomInt(pauseMs)); // who waits longer finds it done
@@ -108,7 +103,7 @@ async function repairPart(
 /** Whether a row is wrong again and its repair does not tell why: of a count that grows all the time a repair adds what it lacks at least. */
 function isUndoing({ table }: RollupPart, repaired: Difference | undefined, now: Difference): boolean {
   if (!repaired) return false;
-  if (!comparisons[table].isCount) return true;
+  if (!comparedColumns[table].isCount) return true;
   const signs = ({ fresh, stored }: Difference) =>
     fresh.map((count, i) => Math.sign(Number(count - (stored[i] ?? 0n))));
   const before = signs(repaired);
@@ -120,7 +115,7 @@ async function repairCounts(access: RollupAccess, { table }: RollupPart, wrong: 
   const lacking = wrong.map(({ key, fresh, stored }) => ({
     ...key,
     ...Object.fromEntries(
-      comparisons[table].values.map((count, i) => [count, String((fresh[i] ?? 0n) - (stored[i] ?? 0n))]),
+      comparedColumns[table].values.map((count, i) => [count, String((fresh[i] ?? 0n) - (stored[i] ?? 0n))]),
     ),
   }));
   await access.insertRows(table, lacking);
@@ -143,5 +138,5 @@ async function repairVisits(access: RollupAccess, part: RollupPart, wrong: reado
 function isOneOf(visits: readonly Difference[]): string {
   const isIn = (column: string) =>
     `${column} IN [${[...new Set(visits.map(({ key }) => `'${key[column]}'`))].join(', ')}]`;
-  return comparisons.site_visits.key.map(isIn).join(' AND ');
+  return comparedColumns.site_visits.key.map(isIn).join(' AND ');
 }

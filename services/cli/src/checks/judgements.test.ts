@@ -1,7 +1,7 @@
 import type { EventCounts } from '@meridian/queue/event-counts';
 import { describe, expect, test } from 'vitest';
 import { judgeAddresses } from './canary.ts';
-import { judgeClickHouse } from './clickhouse.ts';
+import { judgeClickHouse, judgeRollups } from './clickhouse.ts';
 import { judgeClocks, measureClock } from './clocks.ts';
 import { judgeAccounting } from './event-log.ts';
 import { judgeGeoFile } from './geo-file.ts';
@@ -117,6 +117,19 @@ describe('an address', () => {
     ['FAIL', { aheadMs: 900_000 }],
   ])('is %s with %j', (status, changes) => {
     expect(judgeAnswer('eu', 'https://eu.example', { ...answer, ...changes }).status).toBe(status);
+  });
+});
+
+test('rollups agree only when every row was compared', () => {
+  const drifts = [{ websiteId: 'w', table: 'site_15m', rows: 2 } as const];
+  expect(judgeRollups({ drifts: [], undecided: 0 }).status).toBe('OK');
+  expect(judgeRollups({ drifts: [], undecided: 7 })).toMatchObject({
+    status: 'WARN',
+    detail: expect.stringContaining('7 rows'),
+  });
+  expect(judgeRollups({ drifts, undecided: 7 })).toMatchObject({
+    status: 'FAIL',
+    detail: '2 rows of site_15m of website w',
   });
 });
 
