@@ -16,9 +16,13 @@ export const textLimits = {
   screen: 20,
   userAgent: 512,
   client: 100,
+  ip: 45,
   dataKey: 500,
   dataValue: 2_000,
 } as const;
+
+/** Greatest value of a measurement; one above is left out. All but `cls` in ms. */
+export const vitalMax = { lcp: 60_000, inp: 60_000, fcp: 60_000, ttfb: 60_000, cls: 100 } as const;
 
 export const dataPropertiesMax = 100;
 export const batchEventsMax = 1_000;
@@ -81,16 +85,16 @@ const Payload = z.object({
   id: text('Visitor id of the application; joins events into one session.', textLimits.id),
   data: z.record(z.string(), z.unknown()).nullish().meta({ description: 'Custom properties.' }),
   timestamp,
-  ip: text('Address of the visitor, for senders on a server.', 45),
+  ip: text('Address of the visitor, for senders on a server.', textLimits.ip),
   userAgent: text('User-Agent of the visitor, for senders on a server.', textLimits.userAgent),
   browser: text('Browser, instead of the detected one.', textLimits.client),
   os: text('Operating system, instead of the detected one.', textLimits.client),
   device: text('desktop, mobile or tablet, instead of the detected one.', textLimits.client),
-  lcp: vital('Largest contentful paint, ms.', 60_000),
-  inp: vital('Interaction to next paint, ms.', 60_000),
-  fcp: vital('First contentful paint, ms.', 60_000),
-  ttfb: vital('Time to first byte, ms.', 60_000),
-  cls: vital('Cumulative layout shift.', 100),
+  lcp: vital('Largest contentful paint, ms.', vitalMax.lcp),
+  inp: vital('Interaction to next paint, ms.', vitalMax.inp),
+  fcp: vital('First contentful paint, ms.', vitalMax.fcp),
+  ttfb: vital('Time to first byte, ms.', vitalMax.ttfb),
+  cls: vital('Cumulative layout shift.', vitalMax.cls),
 });
 
 /** One event as its sender writes it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageQuery, wholeNumberFrom } from './paging.ts';
 
 /** Filters that compare a stored value, as the query string names them. */
 export const filterNames = [
@@ -67,14 +68,6 @@ export type Compare = z.infer<typeof Compare>;
 
 export const MetricType = z.enum([...filterNames, 'entry', 'exit', 'domain', 'channel', 'screen']);
 export type MetricType = z.infer<typeof MetricType>;
-
-const wholeNumber = (from: number) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/, `must be a whole number from ${from}`)
-    .transform(Number)
-    .refine((n) => n >= from, `must be a whole number from ${from}`)
-    .meta({ type: 'integer', minimum: from, pattern: undefined });
 
 const unixMs = z
   .string()
@@ -145,12 +138,7 @@ export const PageviewsQuery = z.object({
 export const EventsQuery = z.object({
   ...range,
   ...selection,
-  page: wholeNumber(1).default(1).describe('Page, from 1.'),
-  pageSize: wholeNumber(1)
-    .transform((n) => Math.min(n, 1_000))
-    .default(20)
-    .describe('Events per page; cut to 1,000.'),
-  maxResults: wholeNumber(1).optional().describe('Upper bound of what all pages together hold.'),
+  ...pageQuery,
   cursor: z
     .string()
     .optional()
@@ -167,11 +155,11 @@ export const MetricsQuery = z.object({
     .pipe(MetricType)
     .meta({ enum: MetricType.options })
     .describe('What the rows are values of.'),
-  limit: wholeNumber(1)
+  limit: wholeNumberFrom(1)
     .transform((n) => Math.min(n, 1_000))
     .default(500)
     .describe('Rows; cut to 1,000.'),
-  offset: wholeNumber(0).default(0).describe('Rows to leave out in front.'),
+  offset: wholeNumberFrom(0).default(0).describe('Rows to leave out in front.'),
   search: z.string().default('').describe('Part of the value, in any letter case.'),
 });
 

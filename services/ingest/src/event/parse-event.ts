@@ -1,4 +1,4 @@
-import { deviceTypes, eventDepthMax, eventTypes, textLimits } from '@meridian/contract/collect';
+import { deviceTypes, eventDepthMax, eventTypes, textLimits, vitalMax } from '@meridian/contract/collect';
 import { isUuid } from '@meridian/contract/ids';
 import { flattenData } from './event-data.ts';
 import { isDeeperThan } from './nesting.ts';
@@ -52,7 +52,6 @@ const faults = {
   },
 } as const satisfies Record<string, EventFault>;
 
-const longestIp = 45;
 const devices: readonly string[] = deviceTypes;
 
 /**
@@ -93,7 +92,7 @@ export function parseEvent(element: unknown, nowMs: number, hasEscapes: boolean)
     id: toText(payload.id, textLimits.id),
     data: hasData ? flattenData(data) : '',
     timestampMs,
-    ip: toText(payload.ip, longestIp),
+    ip: toText(payload.ip, textLimits.ip),
     userAgent: toText(payload.userAgent, textLimits.userAgent),
     browser: toText(payload.browser, textLimits.client),
     os: toText(payload.os, textLimits.client),
@@ -125,11 +124,11 @@ function toWebsiteId(given: unknown): string | null {
 /** A measurement out of range or of another kind is dropped, the event is kept. */
 function toVitals({ lcp, inp, fcp, ttfb, cls }: Record<string, unknown>): Vitals {
   return {
-    lcp: toVital(lcp, 60_000),
-    inp: toVital(inp, 60_000),
-    fcp: toVital(fcp, 60_000),
-    ttfb: toVital(ttfb, 60_000),
-    cls: toVital(cls, 100),
+    lcp: toVital(lcp, vitalMax.lcp),
+    inp: toVital(inp, vitalMax.inp),
+    fcp: toVital(fcp, vitalMax.fcp),
+    ttfb: toVital(ttfb, vitalMax.ttfb),
+    cls: toVital(cls, vitalMax.cls),
   };
 }
 
