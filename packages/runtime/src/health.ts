@@ -1,3 +1,5 @@
+import { withinMs } from './within-ms.ts';
+
 /** Answers whether a part can do its work now; throws or rejects when it cannot. */
 export type ReadinessCheck = () => Promise<unknown>;
 
@@ -16,16 +18,11 @@ export async function checkReadiness(checks: Record<string, ReadinessCheck>, tim
 }
 
 async function answersInTime(check: ReadinessCheck, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
-  });
   try {
-    return await Promise.race([check().then(() => true), late]);
+    await withinMs(timeoutMs, check(), 'no answer in time');
+    return true;
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

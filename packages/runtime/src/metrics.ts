@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, type Metric as PromMetric, Registry } from 'prom-client';
+import { withinMs } from './within-ms.ts';
 
 /** A read that takes longer gives no values: better none than old ones, and the others are not kept waiting. */
 const readMaxMs = 1_000;
@@ -95,15 +96,9 @@ function toPromMetric({ name, help, type, read }: Metric): PromMetric {
 }
 
 async function readInTime(read: Metric['read']): Promise<readonly Sample[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<readonly Sample[]>((resolve) => {
-    timer = setTimeout(() => resolve([]), readMaxMs);
-  });
   try {
-    return await Promise.race([read(), late]);
+    return await withinMs(readMaxMs, read(), 'no values in time');
   } catch {
     return [];
-  } finally {
-    clearTimeout(timer);
   }
 }

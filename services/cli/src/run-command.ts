@@ -1,5 +1,6 @@
 import type { FailedJobs } from '@meridian/queue/failed-jobs';
 import { StartError } from '@meridian/runtime/process';
+import { withinMs } from '@meridian/runtime/within-ms';
 import { Redis } from 'ioredis';
 import { messageOf } from './checks/finding.ts';
 import { type CliConfig, findInstallation } from './config.ts';
@@ -190,27 +191,13 @@ async function withRedis<Value>(
     trouble = error;
   });
   try {
-    await connectInTime(redis).catch((error) => {
+    await withinMs(readyMaxMs, redis.connect(), `no answer within ${readyMaxMs / 1_000} s`).catch((error) => {
+      redis.disconnect();
       trouble ??= error;
     });
     return await work(redis, () => trouble);
   } finally {
     redis.disconnect();
-  }
-}
-
-async function connectInTime(redis: Redis): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${readyMaxMs / 1_000} s`));
-      redis.disconnect();
-    }, readyMaxMs);
-  });
-  try {
-    await Promise.race([redis.connect(), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
