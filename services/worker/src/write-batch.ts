@@ -113,24 +113,53 @@ const isRefusal = (error: unknown): boolean => error instanceof WarehouseError &
 
 /** Stores the rows with these numbers, and gives what cannot be stored. */
 async function storeEvents(
-  { warehouse, consumer, counts }: WriteBatchDeps,
+  deps: WriteBatchDeps,
   batch: LogBatch,
   admitted: readonly number[],
   patiently: Patience,
 ): Promise<DeadLetter[]> {
-  const { bytes, starts, createdAtMs } = batch.rows;
-  const startOf = (number: number): number => starts[number] ?? 0;
   const letters = new Map<number, DeadLetter>();
-  const noteMayBeStored = async (mayBeStored: boolean): Promise<void> => {
-    const isOurs = await patiently(() => consumer.writeManifest(batch, { mayBeStored }));
-    if (!isOurs) throw new BatchLostError('The batch belongs to another worker now');
+  const refuse: Refuse = (number, reason) => {
+    letters.set(number, { event: readEventRow(batch.rows.bytes, startOf(batch, number)), reason });
   };
-  let cut: Promise<void> | undefined;
-  const beforeParts = () => (cut ??= noteMayBeStored(true));
-  const refuse = (number: number, reason: string): void => {
-    letters.set(number, { event: readEventRow(bytes, startOf(number)), reason });
-  };
-  const eventStore: BlockStore<number> = {
+  const eventStore = eventStoreOf(deps, batch, patiently, refuse);
+  const { byYear, identifies } = sortRows(batch.rows, admitted);
+  let { mayBeStored } = batch;
+  if (mayBeStored) {
+    const numbers = [...byYear.values()].flat();
+    mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
+    // From now on it is a batch like any other: whoever takes it over sends it whole, which completes the views.
+    if (!mayBeStored) await noteMayBeStored(deps, batch, patiently, false);
+  }
+  // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
+  for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
+  const properties = propertiesOf(batch, identifies, refuse);
+  await storeBlock(propertyStoreOf(deps, patiently, refuse), properties, `${batch.token}-properties`, false);
+  return [...letters.values()];
+}
+
+/** Takes the number of a row that cannot be stored. */
+type Refuse = (number: number, reason: string) => void;
+
+const startOf = ({ rows }: LogBatch, number: number): number => rows.starts[number] ?? 0;
+
+/** Tells whoever takes the batch over whether events of it may be stored under other tokens; throws when somebody has. */
+async function noteMayBeStored(
+  { consumer }: WriteBatchDeps,
+  batch: LogBatch,
+  patiently: Patience,
+  mayBeStored: boolean,
+): Promise<void> {
+  const isOurs = await patiently(() => consumer.writeManifest(batch, { mayBeStored }));
+  if (!isOurs) throw new BatchLostError('The batch belongs to another worker now');
+}
+
+/** Where the batch's events go, by the numbers of their rows. */
+function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience, refuse: Refuse): BlockStore<number> {
+  const { warehouse, counts } = deps;
+  const { bytes, createdAtMs } = batch.rows;
+  let noted: Promise<void> | undefined;
+  return {
     insert: (numbers, token) =>
       patiently(async () => {
         const startedAt = performance.now();
@@ -141,54 +170,53 @@ async function storeEvents(
       }),
     async findMissing(numbers) {
       const keys = numbers.map((number) => ({
-        websiteId: websiteIdOf(bytes, startOf(number)),
+        websiteId: websiteIdOf(bytes, startOf(batch, number)),
         createdAtMs: createdAtMs[number] ?? 0,
-        eventId: eventIdOf(bytes, startOf(number)),
+        eventId: eventIdOf(bytes, startOf(batch, number)),
       }));
       await patiently(() => warehouse.untilInsertsEnd()); // one of a worker that has lost the batch may be under way
       const stored = await patiently(() => warehouse.findStoredEventIds(keys));
       return numbers.filter((_, i) => !stored.has(keys[i]?.eventId ?? ''));
     },
     isRefusal,
-    beforeParts,
+    beforeParts: () => (noted ??= noteMayBeStored(deps, batch, patiently, true)),
     refuse,
-    idOf: (number) => eventIdOf(bytes, startOf(number)),
+    idOf: (number) => eventIdOf(bytes, startOf(batch, number)),
   };
-  const propertyStore: BlockStore<{ number: number; property: SessionPropertyRow }> = {
-    insert: (rows, token) =>
-      patiently(() =>
-        warehouse.insertSessionProperties(
-          rows.map((row) => row.property),
-          token,
-        ),
-      ),
+}
+
+/** A property of a session, and the number of the row that it is of. */
+type NumberedProperty = { number: number; property: SessionPropertyRow };
+
+function propertyStoreOf(
+  { warehouse }: WriteBatchDeps,
+  patiently: Patience,
+  refuse: Refuse,
+): BlockStore<NumberedProperty> {
+  return {
+    insert: (rows, token) => {
+      const properties = rows.map((row) => row.property);
+      return patiently(() => warehouse.insertSessionProperties(properties, token));
+    },
     findMissing: async (rows) => rows, // stored twice is stored once: the later value of a key stays
     isRefusal,
     beforeParts: async () => {},
     refuse: (row, reason) => refuse(row.number, reason),
     idOf: ({ property }) => `${property.eventId} ${property.key}`,
   };
+}
 
-  const { byYear, identifies } = sortRows(batch.rows, admitted);
-  let { mayBeStored } = batch;
-  if (mayBeStored) {
-    const numbers = [...byYear.values()].flat();
-    mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
-    // From now on it is a batch like any other: whoever takes it over sends it whole, which completes the views.
-    if (!mayBeStored) await noteMayBeStored(false);
-  }
-  // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
-  for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
-  const properties = identifies.flatMap((number) => {
+/** What the rows with these numbers say of their sessions. */
+function propertiesOf(batch: LogBatch, identifies: readonly number[], refuse: Refuse): NumberedProperty[] {
+  return identifies.flatMap((number) => {
     try {
-      return toSessionProperties(readEventRow(bytes, startOf(number))).map((property) => ({ number, property }));
+      const event = readEventRow(batch.rows.bytes, startOf(batch, number));
+      return toSessionProperties(event).map((property) => ({ number, property }));
     } catch (error) {
       refuse(number, String(error));
       return [];
     }
   });
-  await storeBlock(propertyStore, properties, `${batch.token}-properties`, false);
-  return [...letters.values()];
 }
 
 function insertSpan(rows: number): RecordedSpan {
