@@ -1,19 +1,15 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { type Reply, startTestIngest } from './ingest-fixtures.ts';
 
 // Bodies that are wrong as a whole: nothing of them is stored.
 
-let ingest: Awaited<ReturnType<typeof startTestIngest>>;
+const ingest = await startTestIngest();
+afterAll(ingest.stop);
 let website: string;
-
-beforeAll(async () => {
-  ingest = await startTestIngest();
-});
 beforeEach(async () => {
   website = await ingest.newWebsite();
 });
-afterAll(() => ingest.stop());
 
 const event = (payload: object = {}) => ({ type: 'event', payload: { website, ...payload } });
 const bodyOf = { send: () => JSON.stringify(event()), batch: () => JSON.stringify([event()]) };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BatchAnswer } from '@meridian/contract/collect';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
 import { testActor } from '@meridian/registry/registry-fixtures';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestIngest } from './ingest-fixtures.ts';
 
 /*
@@ -10,16 +10,12 @@ import { startTestIngest } from './ingest-fixtures.ts';
  * for the website's id.
  */
 
-let ingest: Awaited<ReturnType<typeof startTestIngest>>;
+const ingest = await startTestIngest();
+afterAll(ingest.stop);
 let website: string;
-
-beforeAll(async () => {
-  ingest = await startTestIngest();
-});
 beforeEach(async () => {
   website = await ingest.newWebsite();
 });
-afterAll(() => ingest.stop());
 
 /** Sends the element both ways; whatever it is, only itself may be refused, and for `field`. */
 async function expectRefused(element: string, field: string): Promise<void> {

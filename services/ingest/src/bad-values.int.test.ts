@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestIngest } from './ingest-fixtures.ts';
 
 /*
@@ -6,16 +6,12 @@ import { startTestIngest } from './ingest-fixtures.ts';
  * byte as written here: stored as documented, once each, the neighbours too.
  */
 
-let ingest: Awaited<ReturnType<typeof startTestIngest>>;
+const ingest = await startTestIngest();
+afterAll(ingest.stop);
 let website: string;
-
-beforeAll(async () => {
-  ingest = await startTestIngest();
-});
 beforeEach(async () => {
   website = await ingest.newWebsite();
 });
-afterAll(() => ingest.stop());
 
 type Stored = Partial<Awaited<ReturnType<typeof ingest.storedEvents>>[number]>;
 

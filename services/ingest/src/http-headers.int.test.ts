@@ -1,19 +1,15 @@
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { call, chrome, startTestIngest } from './ingest-fixtures.ts';
 
 // Headers as nobody should send them: no event is lost by them, none is booked elsewhere.
 
-let ingest: Awaited<ReturnType<typeof startTestIngest>>;
+const ingest = await startTestIngest();
+afterAll(ingest.stop);
 let website: string;
-
-beforeAll(async () => {
-  ingest = await startTestIngest();
-});
 beforeEach(async () => {
   website = await ingest.newWebsite();
 });
-afterAll(() => ingest.stop());
 
 const event = (payload: object = {}) => ({ type: 'event', payload: { website, url: '/a', ...payload } });
 

@@ -1,19 +1,15 @@
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { chrome, startTestIngest } from './ingest-fixtures.ts';
 
 // What clients may write on a connection, byte for byte, against the server as it listens.
 
-let ingest: Awaited<ReturnType<typeof startTestIngest>>;
+const ingest = await startTestIngest();
+afterAll(ingest.stop);
 let website: string;
-
-beforeAll(async () => {
-  ingest = await startTestIngest();
-});
 beforeEach(async () => {
   website = await ingest.newWebsite();
 });
-afterAll(() => ingest.stop());
 
 const body = (url = '/a') => JSON.stringify({ type: 'event', payload: { website, url } });
 const head = (headers: string, line = 'POST /api/send HTTP/1.1') =>
