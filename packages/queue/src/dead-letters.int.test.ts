@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { EventRow } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
 import { countQueued, readEventCounts, unaccountedEvents } from './event-counts.ts';
 import { createEventLog } from './event-log.ts';
@@ -17,22 +17,17 @@ const partitions = 3;
 let redis: Redis;
 let worker: LogConsumer;
 let letters: DeadLetters;
-let ends: (() => Promise<void> | void)[];
 
 beforeEach(async () => {
-  ends = [];
   const database = await createRedisDatabase();
-  ends.push(database.drop);
+  onTestFinished(database.drop);
   await connect(database.url);
-});
-afterEach(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 async function connect(url: string): Promise<void> {
   redis = await connectProducer(url, patience.commandTimeout);
   const [own, reader] = [await connectWorker(url), await connectWorker(url)];
-  for (const connection of [redis, own, reader]) ends.push(() => connection.disconnect());
+  for (const connection of [redis, own, reader]) onTestFinished(() => connection.disconnect());
   worker = createLogConsumer({ redis: own, reader, partitions, consumer: randomUUID(), reclaimIdleMs: 4_000 });
   letters = createDeadLetters({ redis, partitions });
 }
@@ -189,7 +184,7 @@ describe('a replay', () => {
 
   test('that Redis has no room for leaves the letter where it is', async () => {
     const server = await startOwnRedis();
-    ends.push(server.remove);
+    onTestFinished(server.remove);
     await connect(server.url);
     await makeLetters(1);
     const letter = await findOnly();

@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import { UnrecoverableError } from 'bullmq';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createFailedJobs, type FailedJobs } from './failed-jobs.ts';
 import { createJobs, createJobWorker } from './jobs.ts';
 
 let url: string;
 let failed: FailedJobs;
-let ends: (() => Promise<void>)[];
 
 beforeEach(async () => {
   const database = await createRedisDatabase();
   url = database.url;
   failed = createFailedJobs(url);
-  ends = [database.drop, failed.close];
-});
-afterEach(async () => {
-  for (const end of ends.reverse()) await end();
+  onTestFinished(database.drop);
+  onTestFinished(failed.close);
 });
 
 /** Orders the removal of so many websites, and fails all of them. */

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createJobs, createJobWorker, type JobHandlers } from './jobs.ts';
 import { startOwnRedis } from './test-redis.ts';
 
 let database: Awaited<ReturnType<typeof createRedisDatabase>>;
-let ends: (() => Promise<void>)[];
 
 beforeEach(async () => {
   database = await createRedisDatabase();
-  ends = [database.drop];
-});
-afterEach(async () => {
-  for (const end of ends.reverse()) await end();
+  onTestFinished(database.drop);
 });
 
 function startWorker(handlers: Partial<JobHandlers>): { errors: Error[] } {
@@ -21,13 +17,13 @@ function startWorker(handlers: Partial<JobHandlers>): { errors: Error[] } {
   const worker = createJobWorker(database.url, { purgeWebsite: none, resetWebsite: none, ...handlers }, (error) =>
     errors.push(error),
   );
-  ends.push(worker.close);
+  onTestFinished(worker.close);
   return { errors };
 }
 
 function newJobs(url = database.url): ReturnType<typeof createJobs> {
   const jobs = createJobs(url);
-  ends.push(jobs.close);
+  onTestFinished(jobs.close);
   return jobs;
 }
 
@@ -122,7 +118,7 @@ test('a worker that stops does not wait for ever for a job that does not heed th
 
 test('orders and work can be closed while Redis is away', async () => {
   const server = await startOwnRedis();
-  ends.push(server.remove);
+  onTestFinished(server.remove);
   const done: string[] = [];
   const handlers = { purgeWebsite: async (id: string) => void done.push(id), resetWebsite: async () => {} };
   const jobs = createJobs(server.url);
@@ -135,7 +131,7 @@ test('orders and work can be closed while Redis is away', async () => {
 
 test('an order is rejected, not kept waiting, while Redis is away', async () => {
   const server = await startOwnRedis();
-  ends.push(server.remove);
+  onTestFinished(server.remove);
   const jobs = newJobs(server.url);
   await jobs.purgeWebsite(randomUUID());
   await server.kill();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createDeadLetters } from './dead-letters.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { LogBatch } from './log-batch.ts';
@@ -21,22 +21,17 @@ let url: string;
 let redis: Redis;
 let log: EventLog;
 let ids: ReturnType<typeof createRecordedIds>;
-let ends: (() => Promise<void> | void)[];
 
 beforeEach(async () => {
-  ends = [];
   const database = await createRedisDatabase();
-  ends.push(database.drop);
+  onTestFinished(database.drop);
   await connect(database.url);
-});
-afterEach(async () => {
-  for (const end of ends.reverse()) await end();
 });
 
 async function connect(redisUrl: string): Promise<void> {
   url = redisUrl;
   redis = await connectProducer(url, patience.commandTimeout);
-  ends.push(() => redis.disconnect());
+  onTestFinished(() => redis.disconnect());
   ids = createRecordedIds();
   log = createEventLog({ redis, partitions, ids: ids.ids, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
@@ -47,8 +42,8 @@ async function consumer(
   now = () => new Date(),
 ): Promise<LogConsumer> {
   const [own, reader] = [await connectWorker(url), await connectWorker(url)];
-  ends.push(() => own.disconnect());
-  ends.push(() => reader.disconnect());
+  onTestFinished(() => own.disconnect());
+  onTestFinished(() => reader.disconnect());
   return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs: idleMs, now });
 }
 
@@ -284,7 +279,7 @@ describe('exactly once', () => {
 
   test('what Redis brings back behind entries that were handed out is taken over at its restart', async () => {
     const server = await startOwnRedis();
-    ends.push(server.remove);
+    onTestFinished(server.remove);
     await connect(server.url);
     const worker = await consumer();
     expect(await worker.next(limits)).toBeNull();
@@ -303,7 +298,7 @@ describe('exactly once', () => {
 
   test('what was in the log when Redis restarted may be stored already; what came later is not', async () => {
     const server = await startOwnRedis();
-    ends.push(server.remove);
+    onTestFinished(server.remove);
     await connect(server.url);
     const worker = await consumer();
     expect(await worker.next(limits)).toBeNull();
@@ -327,7 +322,7 @@ describe('exactly once', () => {
 
     async function restarted(prepare: () => Promise<unknown>): Promise<void> {
       const server = await startOwnRedis();
-      ends.push(server.remove);
+      onTestFinished(server.remove);
       await connect(server.url);
       const worker = await consumer();
       expect(await worker.next(limits)).toBeNull();
@@ -438,7 +433,7 @@ describe('what cannot be stored', () => {
 
 test('a full Redis can be drained', async () => {
   const server = await startOwnRedis();
-  ends.push(server.remove);
+  onTestFinished(server.remove);
   await connect(server.url);
   const appended = await append(200);
   const worker = await consumer();
