@@ -20,7 +20,7 @@ const accepted = (id: string): CollectOutcome => {
   return { kind: 'accepted', placement: { event: pendingEvent({ websiteId, sessionId, createdAtMs, distinctId }) } };
 };
 const rejected: CollectOutcome = { kind: 'rejected', code: 'bad-request', message: 'type: wrong' };
-const dropped: CollectOutcome = { kind: 'dropped', reason: 'crawler' };
+const ignored: CollectOutcome = { kind: 'ignored', reason: 'crawler' };
 
 test('an answer to send carries session, visit and a token of both', () => {
   const answer = SendAnswer.strict().parse(JSON.parse(toSendAnswer(tokens, seed('u'), visitId)));
@@ -29,7 +29,7 @@ test('an answer to send carries session, visit and a token of both', () => {
 });
 
 test('a batch counts stored, failed and ignored events, and names the last two by their position', () => {
-  const draft = toBatchDraft([accepted('a'), rejected, dropped, accepted('b'), rejected], nowMs);
+  const draft = toBatchDraft([accepted('a'), rejected, ignored, accepted('b'), rejected], nowMs);
   const answer = toBatchAnswer(tokens, draft, visitId);
   expect(BatchAnswer.parse(answer)).toEqual(answer);
   expect(answer).toMatchObject({ size: 5, processed: 2, errors: 2, ignored: 1 });
@@ -45,11 +45,11 @@ test('a batch counts stored, failed and ignored events, and names the last two b
 test('a batch of which nothing is stored has no token', () => {
   const none = { details: [], ignoredDetails: [], errors: 0, ignored: 0, processed: 0, cache: null };
   expect(toBatchAnswer(tokens, toBatchDraft([], nowMs), undefined)).toEqual({ ...none, size: 0 });
-  expect(toBatchAnswer(tokens, toBatchDraft([rejected, dropped], nowMs), undefined).cache).toBeNull();
+  expect(toBatchAnswer(tokens, toBatchDraft([rejected, ignored], nowMs), undefined).cache).toBeNull();
 });
 
 test('a draft that was stored gives the same answer again', () => {
-  const draft = toBatchDraft([rejected, accepted('a'), dropped], nowMs);
+  const draft = toBatchDraft([rejected, accepted('a'), ignored], nowMs);
   const stored = BatchDraft.parse(JSON.parse(JSON.stringify(draft)));
   expect(toBatchAnswer(tokens, stored, visitId)).toEqual(toBatchAnswer(tokens, draft, visitId));
   const storedSeed = SendDraft.parse(JSON.parse(JSON.stringify(seed('u'))));

@@ -3,7 +3,7 @@ import { errorBody } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/placement';
 import { z } from 'zod';
 import { type CacheTokens, type TokenSeed, toTokenSeed } from './cache-token.ts';
-import type { CollectOutcome, DropReason } from './collect.ts';
+import type { CollectOutcome, IgnoreReason } from './collect.ts';
 
 /*
  * An answer is made of a draft and of the visit ids that the event log chose. The draft is stored beside an idempotency key,
@@ -33,7 +33,7 @@ export function toSendAnswer(tokens: CacheTokens, seed: TokenSeed, visitId: stri
   return `{"cache":"${tokens.sign(seed, visitId)}","sessionId":"${seed.sessionId}","visitId":"${visitId}"}`;
 }
 
-export function toIgnoredAnswer(reason: DropReason): IgnoredAnswer {
+export function toIgnoredAnswer(reason: IgnoreReason): IgnoredAnswer {
   return { beep: 'boop', ignored: reason };
 }
 
@@ -59,7 +59,7 @@ export function toBatchDraft(outcomes: readonly CollectOutcome[], nowMs: number)
       draft.processed++;
       last = null;
       draft.cache = outcome.cache;
-    } else if (outcome.kind === 'dropped' || outcome.kind === 'dropped before') {
+    } else if (outcome.kind === 'ignored' || outcome.kind === 'ignored before') {
       draft.ignored++;
       draft.ignoredDetails.push({ index, reason: outcome.reason });
     } else if (outcome.kind === 'rejected before') {

@@ -9,10 +9,10 @@ const crawlers = [
 const browsers = [chrome, 'Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0'];
 
 describe.each([
-  { settings: {}, kept: [...libraries, ...browsers], dropped: crawlers },
-  { settings: { BOT_FILTER: 'off' }, kept: [...libraries, ...crawlers, ...browsers], dropped: [] },
-  { settings: { BOT_FILTER: 'isbot' }, kept: browsers, dropped: [...libraries, ...crawlers] },
-])('with the settings $settings', ({ settings, kept, dropped }) => {
+  { settings: {}, kept: [...libraries, ...browsers], ignored: crawlers },
+  { settings: { BOT_FILTER: 'off' }, kept: [...libraries, ...crawlers, ...browsers], ignored: [] },
+  { settings: { BOT_FILTER: 'isbot' }, kept: browsers, ignored: [...libraries, ...crawlers] },
+])('with the settings $settings', ({ settings, kept, ignored }) => {
   let ingest: Awaited<ReturnType<typeof startTestIngest>>;
   beforeAll(async () => {
     ingest = await startTestIngest(settings);
@@ -33,12 +33,12 @@ describe.each([
           visitId: expect.any(String),
         });
     }
-    for (const userAgent of dropped) {
+    for (const userAgent of ignored) {
       for (const { status, text } of await replies(userAgent))
         expect([status, JSON.parse(text)], userAgent).toEqual([200, { beep: 'boop', ignored: 'crawler' }]);
     }
-    const batch = await ingest.batch([...kept, ...dropped].map((userAgent) => event({ userAgent })));
-    expect(JSON.parse(batch.text)).toMatchObject({ processed: kept.length, ignored: dropped.length, errors: 0 });
+    const batch = await ingest.batch([...kept, ...ignored].map((userAgent) => event({ userAgent })));
+    expect(JSON.parse(batch.text)).toMatchObject({ processed: kept.length, ignored: ignored.length, errors: 0 });
     expect(await ingest.storedEvents(website)).toHaveLength(3 * kept.length);
   });
 

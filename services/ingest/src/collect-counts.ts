@@ -11,7 +11,7 @@ import {
   histogram,
   type Metric,
 } from '@meridian/runtime/metrics';
-import { type CollectOutcome, type DropReason, dropReasons } from './collect.ts';
+import { type CollectOutcome, type IgnoreReason, ignoreReasons } from './collect.ts';
 
 export const countedRoutes = ['send', 'batch', 'preflight'] as const;
 export type CountedRoute = (typeof countedRoutes)[number];
@@ -28,7 +28,7 @@ export type CollectCounts = {
   spooled: () => Promise<Waiting[]>;
   /** How much may wait for each; null without a spool. */
   spoolMaxBytes: number | null;
-  ignored: Record<DropReason, number>;
+  ignored: Record<IgnoreReason, number>;
   rejected: Record<ErrorCode, number>;
   /** Requests whose answer is an error, without those of `peerClaimsRefused`. */
   refused: Record<ErrorCode, number>;
@@ -50,7 +50,7 @@ export function createCollectCounts(): CollectCounts {
     handedOn: 0,
     spooled: async () => [],
     spoolMaxBytes: null,
-    ignored: each(dropReasons, () => 0),
+    ignored: each(ignoreReasons, () => 0),
     rejected: each(errorCodes, () => 0),
     refused: each(errorCodes, () => 0),
     peerClaimsRefused: 0,
@@ -63,7 +63,7 @@ export function createCollectCounts(): CollectCounts {
 
 /** Counts what was decided about one event; whether an accepted one came into the log is not decided yet. */
 export function countDecision(counts: CollectCounts, outcome: CollectOutcome): void {
-  if (outcome.kind === 'dropped') counts.ignored[outcome.reason]++;
+  if (outcome.kind === 'ignored') counts.ignored[outcome.reason]++;
   else if (outcome.kind === 'rejected') counts.rejected[outcome.code]++;
   else if (outcome.kind === 'taken' && !outcome.isKept) counts.handedOn++;
 }

@@ -160,8 +160,8 @@ test.each([
   ['crawler', { userAgent: googlebot }, {}],
   ['blocked-address', {}, { address: '192.0.2.66' }],
   ['blocked-address', { ip: '::ffff:192.0.2.66' }, {}],
-])('dropped: %s', async (reason, payload, from) => {
-  expect(await outcomeOf(payload, { sender: from })).toEqual({ kind: 'dropped', reason });
+])('ignored: %s', async (reason, payload, from) => {
+  expect(await outcomeOf(payload, { sender: from })).toEqual({ kind: 'ignored', reason });
 });
 
 test('the sender may stand for a visitor: address, User-Agent, browser, system and device', async () => {

@@ -24,8 +24,8 @@ export type Sender = {
   nowMs: number;
 };
 
-export const dropReasons = ['no-user-agent', 'crawler', 'blocked-address'] as const;
-export type DropReason = (typeof dropReasons)[number];
+export const ignoreReasons = ['no-user-agent', 'crawler', 'blocked-address'] as const;
+export type IgnoreReason = (typeof ignoreReasons)[number];
 
 /** `properties`: the faulty field, where it is one. */
 export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; properties?: FieldErrors };
@@ -45,7 +45,7 @@ export type Taken = { kind: 'taken'; cache: string | null; isKept: boolean };
  */
 export type AnsweredBefore =
   | { kind: 'rejected before'; detail: BatchAnswer['details'][number] }
-  | { kind: 'dropped before'; reason: string };
+  | { kind: 'ignored before'; reason: string };
 
 /** Nothing but the place of an element that another region deals with, in what that region hands on. */
 export type Elsewhere = { kind: 'elsewhere' };
@@ -55,7 +55,7 @@ export type OwnOutcome =
   | { kind: 'accepted'; placement: Placement }
   | Rejection
   | Foreign
-  | { kind: 'dropped'; reason: DropReason };
+  | { kind: 'ignored'; reason: IgnoreReason };
 
 export type CollectOutcome = OwnOutcome | Taken | AnsweredBefore | Elsewhere;
 
@@ -77,7 +77,7 @@ export type CollectDeps = {
 };
 
 /**
- * Decides about one element of a body: accepted and enriched, rejected (the sender is told why), or dropped on purpose.
+ * Decides about one element of a body: accepted and enriched, rejected (the sender is told why), or ignored on purpose.
  * A promise only where the website is not known yet.
  */
 export function createCollect(deps: CollectDeps): Collect {
@@ -86,12 +86,12 @@ export function createCollect(deps: CollectDeps): Collect {
   return (element, sender, hasEscapes) => {
     const event = parseEvent(element, sender.nowMs, hasEscapes);
     if (isFault(event)) return faultyField(event);
-    if (sender.userAgent === '') return dropped['no-user-agent'];
+    if (sender.userAgent === '') return ignored['no-user-agent'];
     if (!deps.allowOverrides) removeOverrides(event);
     const client = toClient(event, sender);
     const profile = profileOf(client.userAgent);
-    if (profile.isCrawler) return dropped.crawler;
-    if (isBlocked(client.address)) return dropped['blocked-address'];
+    if (profile.isCrawler) return ignored.crawler;
+    if (isBlocked(client.address)) return ignored['blocked-address'];
 
     const website = websites.find(event.websiteId);
     return website instanceof Promise
@@ -103,11 +103,11 @@ export function createCollect(deps: CollectDeps): Collect {
   };
 }
 
-const dropped = {
-  'no-user-agent': { kind: 'dropped', reason: 'no-user-agent' },
-  crawler: { kind: 'dropped', reason: 'crawler' },
-  'blocked-address': { kind: 'dropped', reason: 'blocked-address' },
-} as const satisfies Record<DropReason, OwnOutcome>;
+const ignored = {
+  'no-user-agent': { kind: 'ignored', reason: 'no-user-agent' },
+  crawler: { kind: 'ignored', reason: 'crawler' },
+  'blocked-address': { kind: 'ignored', reason: 'blocked-address' },
+} as const satisfies Record<IgnoreReason, OwnOutcome>;
 
 const unknownWebsite = faultyField({ field: 'payload.website', fault: 'is not a known website' });
 /** The registry or the website's region cannot be asked. */

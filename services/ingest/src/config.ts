@@ -25,7 +25,7 @@ export const CollectSettings = z.object({
   ...PeerSettings.shape,
   ...ProxySettings.shape,
   BOT_FILTER: z.enum(botFilters).default('crawlers'),
-  /** Visitors whose events are dropped. */
+  /** Visitors whose events are ignored. */
   IGNORE_IP: addressList,
   /** Whether senders may say what the visitor's address, User-Agent, browser, system and device are. */
   COLLECT_OVERRIDES: z.enum(['on', 'off']).default('on'),

@@ -45,7 +45,7 @@ test('an accepted event is in the event log when the answer comes, with the sess
   expect(answer.cache.length).toBeGreaterThan(100);
 });
 
-test('dropped events answer beep with the reason and are not stored', async () => {
+test('ignored events answer beep with the reason and are not stored', async () => {
   await newWebsite();
   for (const [reason, payload, headers] of [
     ['no-user-agent', {}, { 'user-agent': '' }],

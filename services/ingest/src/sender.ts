@@ -16,13 +16,13 @@ export function createSenders(deps: {
   const { addressOf, tokens, now } = deps;
   return (request, claim) => {
     const { headers } = request;
-    const { address, isPeerTrusted } = claim ? { address: claim.address, isPeerTrusted: true } : addressOf(request);
+    const { address, isProxyTrusted } = claim ? { address: claim.address, isProxyTrusted: true } : addressOf(request);
     const nowMs = claim ? claim.receivedAtMs : now();
     const token = headers['x-umami-cache'];
     return {
       userAgent: toUserAgent(headers['user-agent']),
       address,
-      place: isPeerTrusted ? cdnPlace(headers) : null,
+      place: isProxyTrusted ? cdnPlace(headers) : null,
       token: typeof token === 'string' ? tokens.verify(token, nowMs) : null,
       isPeer: claim !== undefined,
       nowMs,

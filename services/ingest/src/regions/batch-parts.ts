@@ -21,11 +21,11 @@ export function settlePart(outcomes: CollectOutcome[], indexes: readonly number[
   const taken: Taken = { kind: 'taken', cache: answer.cache, isKept: false };
   const others = new Map<number, CollectOutcome>();
   for (const detail of answer.details) others.set(detail.index, { kind: 'rejected before', detail });
-  for (const { index, reason } of answer.ignoredDetails) others.set(index, { kind: 'dropped before', reason });
+  for (const { index, reason } of answer.ignoredDetails) others.set(index, { kind: 'ignored before', reason });
   for (const index of indexes) outcomes[index] = others.get(index) ?? taken;
 }
 
-/** No outage, after which others would send it again by themselves, whom nobody has asked to. */
+/** Deliberately not `service-unavailable`: that would make another region send the event again by itself. */
 const notUnderThisKey: Rejection = {
   kind: 'rejected',
   code: 'idempotency-key-reused',

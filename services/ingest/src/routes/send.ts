@@ -35,7 +35,7 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     const identity = identityOf({ key, request: exchange.request, isPeer: sender.isPeer, firstElement, body });
     if (outcome.kind === 'foreign') return sendForeign(deps, exchange, outcome, { body, sender, identity });
     countDecision(counts, outcome);
-    if (outcome.kind === 'dropped') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
+    if (outcome.kind === 'ignored') return answerJson(exchange, JSON.stringify(toIgnoredAnswer(outcome.reason)));
     if (outcome.kind === 'rejected') return answerError(exchange, outcome.code, outcome.message, outcome.properties);
 
     const { placement } = outcome;
