@@ -21,10 +21,18 @@ export type WebsiteJobsDeps = {
   partitions: number;
   /** The worker's own. */
   region: string;
+  now?: () => Date;
 };
 
 /** What is removed from the warehouse and from Redis after the registry has changed. No answer counts it meanwhile. */
-export function createWebsiteJobs({ registry, warehouse, redis, partitions, region }: WebsiteJobsDeps): JobHandlers {
+export function createWebsiteJobs({
+  registry,
+  warehouse,
+  redis,
+  partitions,
+  region,
+  now = () => new Date(),
+}: WebsiteJobsDeps): JobHandlers {
   /**
    * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after a removal.
    * After the life of a remembered route every worker judges by the change; what was judged before lies in front of the log's end
@@ -41,7 +49,7 @@ export function createWebsiteJobs({ registry, warehouse, redis, partitions, regi
    * an event has come since is stored under its id, and would be counted twice if it were opened anew.
    */
   async function forgetInRedis(websiteId: string, before?: Date): Promise<void> {
-    const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(Date.now() - visitsGoneMs));
+    const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(now().getTime() - visitsGoneMs));
     await forgetVisits(
       redis,
       partitions,
