@@ -20,9 +20,9 @@ export type QueryConfig = {
   appSecret: string;
   /** Secrets that signed them before and still verify. */
   previousAppSecrets: readonly string[];
-  /** Addresses and CIDR ranges of peers whose forwarding headers are believed. */
+  /** Addresses and CIDR ranges of proxies whose forwarding headers are believed. */
   trustedProxies: readonly string[];
-  /** The header in which such a peer tells the client's address, instead of X-Forwarded-For and Forwarded. */
+  /** The header in which such a proxy tells the client's address, instead of X-Forwarded-For and Forwarded. */
   clientIpHeader: string | undefined;
   /** The share of requests that are logged, 0 to 1. */
   logSampleRate: number;

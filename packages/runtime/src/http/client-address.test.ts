@@ -11,11 +11,11 @@ const behind = (forwarded: string) => proxied(request('127.0.0.1', { 'x-forwarde
 
 const forged = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'];
 
-test('from an untrusted peer no header is believed', () => {
+test('from an untrusted socket no header is believed', () => {
   for (const header of forged) {
     expect(direct(request('198.51.100.9', { [header]: '203.0.113.7' }))).toEqual({
       address: '198.51.100.9',
-      isPeerTrusted: false,
+      isProxyTrusted: false,
     });
   }
   expect(direct(request('198.51.100.9', { forwarded: 'for=203.0.113.7' })).address).toBe('198.51.100.9');
@@ -24,8 +24,8 @@ test('from an untrusted peer no header is believed', () => {
 test('the socket address is normalised, and may be missing', () => {
   expect(direct(request('::ffff:198.51.100.9')).address).toBe('198.51.100.9');
   expect(direct(request('fe80::1%eth0')).address).toBe('fe80::1');
-  expect(direct(request(undefined))).toEqual({ address: '', isPeerTrusted: false });
-  expect(proxied(request('::ffff:127.0.0.1')).isPeerTrusted).toBe(true);
+  expect(direct(request(undefined))).toEqual({ address: '', isProxyTrusted: false });
+  expect(proxied(request('::ffff:127.0.0.1')).isProxyTrusted).toBe(true);
 });
 
 test.each([
@@ -82,7 +82,7 @@ test('other address headers of a trusted proxy are ignored unless one is named',
 
 const namedBy = (clientIpHeader: string) => createClientAddresses({ trustedProxies: ['127.0.0.1'], clientIpHeader });
 
-test('a header that is named is the only one, and only from a trusted peer', () => {
+test('a header that is named is the only one, and only from a trusted proxy', () => {
   const headers = { 'cf-connecting-ip': '203.0.113.7', 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' };
   const named = namedBy('CF-Connecting-IP');
   expect(named(request('127.0.0.1', headers)).address).toBe('203.0.113.7');

@@ -7,8 +7,8 @@ import { forwardedClients } from './forwarded.ts';
 export type ClientAddress = {
   /** Normalised; '' when even the socket has none. */
   address: string;
-  /** Whether the peer is one of our proxies, so that its headers may be believed. */
-  isPeerTrusted: boolean;
+  /** Whether the socket is one of our proxies', so that its headers may be believed. */
+  isProxyTrusted: boolean;
 };
 
 const rememberedAddresses = 10_000;
@@ -16,29 +16,29 @@ const rememberedAddresses = 10_000;
 const rememberedHeaderMax = 200;
 
 /**
- * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when the peer is a trusted proxy, the rightmost
+ * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when that is a trusted proxy's, the rightmost
  * untrusted address of X-Forwarded-For or else Forwarded; with `clientIpHeader` that of this header instead. An address
- * that a trusted proxy left unreadable cannot be told from a forged one, so the peer's own counts then.
+ * that a trusted proxy left unreadable cannot be told from a forged one, so the socket's counts then.
  */
 export function createClientAddresses(options: {
   trustedProxies: readonly string[];
   clientIpHeader?: string | undefined;
 }) {
   const isTrusted = createAddressList(options.trustedProxies);
-  const peers = new Lru<string, ClientAddress>(rememberedAddresses);
+  const sockets = new Lru<string, ClientAddress>(rememberedAddresses);
   const clients = {
     list: new Lru<string, string | null>(rememberedAddresses),
     forwarded: new Lru<string, string | null>(rememberedAddresses),
   };
   const header = options.clientIpHeader?.toLowerCase();
 
-  function peerOf(remoteAddress: string): ClientAddress {
-    const known = peers.get(remoteAddress);
+  function socketOf(remoteAddress: string): ClientAddress {
+    const known = sockets.get(remoteAddress);
     if (known) return known;
     const address = normalizeAddress(remoteAddress) ?? '';
-    const peer = { address, isPeerTrusted: address !== '' && isTrusted(address) };
-    peers.set(remoteAddress, peer);
-    return peer;
+    const socket = { address, isProxyTrusted: address !== '' && isTrusted(address) };
+    sockets.set(remoteAddress, socket);
+    return socket;
   }
 
   /** What the proxies say; a visitor's requests say the same again and again. */
@@ -54,10 +54,10 @@ export function createClientAddresses(options: {
   }
 
   return (request: IncomingMessage): ClientAddress => {
-    const peer = peerOf(request.socket.remoteAddress ?? '');
-    if (!peer.isPeerTrusted) return peer;
+    const socket = socketOf(request.socket.remoteAddress ?? '');
+    if (!socket.isProxyTrusted) return socket;
     const address = clientOf(request.headers);
-    return address === null ? peer : { address, isPeerTrusted: true };
+    return address === null ? socket : { address, isProxyTrusted: true };
   };
 }
 

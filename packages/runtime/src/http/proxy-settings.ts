@@ -23,7 +23,7 @@ export const addressList = z
 
 /** What a service that tells its clients apart by their addresses must know of the proxies in front of it. */
 export const ProxySettings = z.object({
-  /** Peers whose forwarding headers are believed. */
+  /** Proxies whose forwarding headers are believed. */
   TRUSTED_PROXIES: addressList,
   /** The header in which a trusted proxy tells the client's address, instead of X-Forwarded-For and Forwarded. */
   CLIENT_IP_HEADER: z

@@ -7,6 +7,11 @@ export function badRequest(field: string, fault: string): ApiError {
   return new ApiError('bad-request', `${field}: ${fault}`, { properties: { [field]: { errors: [fault] } } });
 }
 
+/** 400 for a well-formed value that cannot be given because of what is stored; `sentence` is the whole message. */
+export function refusedValue(field: string, sentence: string): ApiError {
+  return new ApiError('bad-request', sentence, { properties: { [field]: { errors: [sentence] } } });
+}
+
 /** 400 that lists every field that a schema refused; nested fields are named with dots. */
 export function invalidFields(error: z.ZodError): ApiError {
   const properties: FieldErrors = {};

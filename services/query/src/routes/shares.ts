@@ -19,7 +19,7 @@ import { actorOf } from '../auth/actor-of.ts';
 import type { WebsiteAction } from '../auth/permissions.ts';
 import { createShareTokens } from '../auth/share-token.ts';
 import { findReadableWebsite, getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
@@ -30,7 +30,7 @@ const ofWebsite = '/websites/:websiteId/shares';
 const one = '/share/id/:shareId';
 
 const notFound = () => new ApiError('not-found', 'Share not found');
-const taken = () => conflict('slug', 'That share ID is already taken.');
+const taken = () => refusedValue('slug', 'That share ID is already taken.');
 
 /** GET /share/{slug}: what a public link leads to. Needs no credential: who knows the slug may read. */
 export function publicShareRoutes(deps: QueryDeps): Hono<QueryEnv> {

@@ -13,7 +13,7 @@ import { toTeamMemberRecord } from '../answers/team-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { may, rolesManagedBy } from '../auth/permissions.ts';
 import { getTeamFor, teamNotFound } from '../auth/team-access.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
@@ -94,9 +94,10 @@ type Refusal =
 
 function refusal(reason: Refusal): ApiError {
   if (reason === 'team_not_found') return teamNotFound();
-  if (reason === 'user_not_found') return conflict('userId', 'User not found.');
-  if (reason === 'already_member') return conflict('userId', 'User is already a member of the team.');
-  if (reason === 'last_owner') return conflict('userId', 'A team needs an owner: make somebody else its owner first.');
+  if (reason === 'user_not_found') return refusedValue('userId', 'User not found.');
+  if (reason === 'already_member') return refusedValue('userId', 'User is already a member of the team.');
+  if (reason === 'last_owner')
+    return refusedValue('userId', 'A team needs an owner: make somebody else its owner first.');
   if (reason === 'out_of_reach') return outOfReach();
   return new ApiError('not-found', 'Team member not found');
 }

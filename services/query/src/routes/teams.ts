@@ -13,7 +13,7 @@ import { toTeamMemberRecord, toTeamRecord } from '../answers/team-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { may } from '../auth/permissions.ts';
 import { getTeamFor, teamNotFound } from '../auth/team-access.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { pageOfTeams } from '../teams/page-of-teams.ts';
@@ -39,7 +39,7 @@ export function teamRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const changes = { name, accessCode: accessCode === undefined ? undefined : accessCode || newAccessCode() };
       const updated = await registry.updateTeam(team.id, changes, actorOf(c));
       if (!updated.ok && updated.reason === 'access_code_taken')
-        throw conflict('accessCode', 'That access code is already taken.');
+        throw refusedValue('accessCode', 'That access code is already taken.');
       if (!updated.ok) throw teamNotFound();
       return c.json(toTeamRecord(updated.team, true) satisfies TeamRecord);
     })
@@ -66,7 +66,7 @@ async function createTeam({ registry, config }: QueryDeps, c: Context<QueryEnv>)
   const created = await registry.createTeam({ name, accessCode: newAccessCode(), ownerId }, actorOf(c));
   if (!created.ok && created.reason === 'user_not_found') {
     if (ownerId === caller.userId) throw new ApiError('unauthorized', 'Unauthorized');
-    throw conflict('ownerId', 'User not found.');
+    throw refusedValue('ownerId', 'User not found.');
   }
   if (!created.ok) throw new Error('A new access code was taken');
   return [toTeamRecord(created.team, true), toTeamMemberRecord(created.owner)];

@@ -7,7 +7,7 @@ import { Hono } from 'hono';
 import { toUserRecord } from '../answers/user-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { requireAdministrator, requireSession } from '../auth/require.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { pageOfTeams } from '../teams/page-of-teams.ts';
@@ -35,8 +35,8 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const passwordHash = await hashPassword(password);
       const user = { id: id ?? undefined, username, passwordHash, role, homeRegion: config.region };
       const created = await registry.createUser(user, actorOf(c));
-      if (!created.ok && created.reason === 'user_id_taken') throw conflict('id', 'User ID already in use.');
-      if (!created.ok) throw conflict('username', 'User already exists.');
+      if (!created.ok && created.reason === 'user_id_taken') throw refusedValue('id', 'User ID already in use.');
+      if (!created.ok) throw refusedValue('username', 'User already exists.');
       return c.json(toUserRecord(created.user) satisfies UserRecord);
     })
     .get('/users/:userId', ...allowed, async (c) => {
@@ -48,20 +48,20 @@ export function userRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const userId = c.req.param('userId').toLowerCase();
       const { username, role, password } = await readJson(c, UpdateUserBody);
       if (userId === c.get('caller').userId && role && role !== 'admin')
-        throw conflict('role', 'You cannot take away your own role.');
+        throw refusedValue('role', 'You cannot take away your own role.');
       const passwordHash = password === undefined ? undefined : await hashPassword(password);
       const updated = await registry.updateUser(userId, { username, role, passwordHash }, actorOf(c));
-      if (!updated.ok && updated.reason === 'last_administrator') throw conflict('role', lastAdministrator);
-      if (!updated.ok && updated.reason === 'username_taken') throw conflict('username', 'User already exists.');
+      if (!updated.ok && updated.reason === 'last_administrator') throw refusedValue('role', lastAdministrator);
+      if (!updated.ok && updated.reason === 'username_taken') throw refusedValue('username', 'User already exists.');
       if (!updated.ok) throw notFound();
       return c.json(toUserRecord(updated.user) satisfies UserRecord);
     })
     .delete('/users/:userId', ...allowed, async (c) => {
       const userId = c.req.param('userId').toLowerCase();
-      if (userId === c.get('caller').userId) throw conflict('userId', 'You cannot delete yourself.');
+      if (userId === c.get('caller').userId) throw refusedValue('userId', 'You cannot delete yourself.');
       const deleted = await registry.deleteUser(userId, actorOf(c));
-      if (!deleted.ok && deleted.reason === 'last_administrator') throw conflict('userId', lastAdministrator);
-      if (!deleted.ok && deleted.reason === 'last_owner') throw conflict('userId', onlyOwnerOf(deleted.teamIds));
+      if (!deleted.ok && deleted.reason === 'last_administrator') throw refusedValue('userId', lastAdministrator);
+      if (!deleted.ok && deleted.reason === 'last_owner') throw refusedValue('userId', onlyOwnerOf(deleted.teamIds));
       if (!deleted.ok) throw notFound();
       await forgetWebsites(deps, deleted.websites);
       return c.json({ ok: true });

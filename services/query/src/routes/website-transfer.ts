@@ -8,7 +8,7 @@ import { actorOf } from '../auth/actor-of.ts';
 import { may } from '../auth/permissions.ts';
 import { assertMayCreateInTeam, notInThisTeam } from '../auth/team-access.ts';
 import { getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
 
@@ -24,7 +24,7 @@ export function websiteTransferRoutes(deps: QueryDeps): Hono<QueryEnv> {
     await assertMayGiveTo(deps, caller, target);
     const moved = await deps.registry.transferWebsite(id, target, actorOf(c));
     if (!moved.ok && moved.reason === 'team_not_found') throw notInThisTeam();
-    if (!moved.ok && moved.reason === 'user_not_found') throw conflict('userId', 'User not found.');
+    if (!moved.ok && moved.reason === 'user_not_found') throw refusedValue('userId', 'User not found.');
     if (!moved.ok) throw websiteNotFound();
     return c.json(toWebsiteRecord(moved.website) satisfies WebsiteRecord);
   });

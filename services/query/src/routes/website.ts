@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { toSharedWebsite, toWebsiteRecord } from '../answers/website-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { findReadableWebsite, getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { announceWebsite } from '../websites/announce-website.ts';
@@ -23,7 +23,7 @@ export function websiteRoutes(deps: QueryDeps): Hono<QueryEnv> {
       const { id } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'update');
       const updated = await registry.updateWebsite(id, await readJson(c, UpdateWebsiteBody), actorOf(c));
       if (!updated.ok && updated.reason === 'share_id_taken')
-        throw conflict('shareId', 'That share ID is already taken.');
+        throw refusedValue('shareId', 'That share ID is already taken.');
       if (!updated.ok) throw websiteNotFound();
       return c.json(toWebsiteRecord(updated.website) satisfies WebsiteRecord);
     })

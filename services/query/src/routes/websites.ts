@@ -5,7 +5,7 @@ import { toWebsiteRecord } from '../answers/website-record.ts';
 import { actorOf } from '../auth/actor-of.ts';
 import { may } from '../auth/permissions.ts';
 import { assertMayCreateInTeam, notInThisTeam } from '../auth/team-access.ts';
-import { conflict } from '../http/conflict.ts';
+import { refusedValue } from '../http/bad-request.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { announceWebsite } from '../websites/announce-website.ts';
@@ -45,8 +45,8 @@ async function createWebsite(deps: QueryDeps, c: Context<QueryEnv>): Promise<Web
 }
 
 function creationError(reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' | 'user_not_found'): ApiError {
-  if (reason === 'website_id_taken') return conflict('id', 'Website ID already in use.');
-  if (reason === 'share_id_taken') return conflict('shareId', 'That share ID is already taken.');
+  if (reason === 'website_id_taken') return refusedValue('id', 'Website ID already in use.');
+  if (reason === 'share_id_taken') return refusedValue('shareId', 'That share ID is already taken.');
   if (reason === 'user_not_found') return new ApiError('unauthorized', 'Unauthorized');
   return notInThisTeam();
 }
