@@ -42,8 +42,7 @@ async function startClickHouse() {
     join(settings, 'backups.xml'),
     `<clickhouse><backups><allowed_path>${clickhouseFolder}</allowed_path></backups></clickhouse>`,
   );
-  const elsewhere = { databaseUrl: 'not started', redisUrl: 'not started' };
-  const stores = await startStores({ dataDir, ...elsewhere, log: console.error });
+  const stores = await startStores({ dataDir, only: ['clickhouse'], log: console.error });
   const url = new URL(stores.clickhouseUrl);
   url.username = 'meridian_migrator';
   return {

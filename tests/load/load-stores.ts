@@ -10,14 +10,15 @@ export type LoadStores = Awaited<ReturnType<typeof startLoadStores>>;
 
 const websiteCount = 20;
 
-const nobody = 'http://127.0.0.1:9/meridian';
-
 /** The account that owns the websites, an administrator. */
 export const owner = { username: 'load', password: 'a password of the load test' };
 
 /** Stores of the measurement alone, with websites in them. ClickHouse only when it is wanted. */
 export async function startLoadStores(dataDir: string, withClickHouse: boolean) {
-  const stores = await startStores({ dataDir, ...(!withClickHouse && { clickhouseUrl: nobody }) });
+  const stores = await startStores({
+    dataDir,
+    only: withClickHouse ? ['postgres', 'clickhouse', 'redis'] : ['postgres', 'redis'],
+  });
   await migrate(stores.databaseUrl);
   if (withClickHouse) await createWarehouse(stores.clickhouseUrl).migrate();
   const redis = new Redis(stores.redisUrl);

@@ -12,6 +12,7 @@ export const storeUser = 'meridian';
 
 const titles = { postgres: 'PostgreSQL', clickhouse: 'ClickHouse', redis: 'Redis' } as const;
 export type StoreName = keyof typeof titles;
+export const storeNames = Object.keys(titles) as readonly StoreName[];
 
 type StoreHostOptions = {
   dataDir: DataDir;

@@ -101,6 +101,15 @@ test('a store whose address is given is not started, a port that is given is use
   await expect(other).rejects.toThrow(`Port ${port} for Redis is taken.`);
 });
 
+test('of the stores only those start that are wanted, and no address of another one is noted', async () => {
+  const dataDir = makeDataDir();
+  const stores = await start({ dataDir, only: ['redis'] });
+  expect(stores).toMatchObject({ databaseUrl: '', clickhouseUrl: '' });
+  expect(processesIn(dataDir).length).toBe(1);
+  const noted = JSON.parse(readFileSync(join(dataDir, 'run', 'stores.json'), 'utf8'));
+  expect(noted).toEqual({ redisUrl: stores.redisUrl });
+});
+
 test('a store asks for the password', async () => {
   const stores = await start({ dataDir: makeDataDir() });
   const database = new pg.Client(withoutPassword(stores.databaseUrl));

@@ -5,7 +5,7 @@ import { endOrphans, openDataDir } from './data-dir.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { startPostgres } from './postgres-store.ts';
 import { startRedis } from './redis-store.ts';
-import { createStoreHost, type StoreName } from './store-host.ts';
+import { createStoreHost, type StoreName, storeNames } from './store-host.ts';
 
 export type StoresOptions = {
   /** Where the data live; made if absent. One process at a time. */
@@ -14,6 +14,8 @@ export type StoresOptions = {
   databaseUrl?: string | undefined;
   clickhouseUrl?: string | undefined;
   redisUrl?: string | undefined;
+  /** The stores to start; all unless given. */
+  only?: readonly StoreName[];
   /** Ports to use; otherwise the ones of the last start if they are free, otherwise some free ones. */
   ports?: Partial<Record<StoreName, number>>;
   /** More settings of ClickHouse than those it has here, as a file of its config.d: what makes it a node of a cluster. */
@@ -24,7 +26,7 @@ export type StoresOptions = {
   log?: (message: string) => void;
 };
 
-/** Addresses of three stores that answer. Passwords are in them. */
+/** Addresses of stores that answer, with passwords in them; '' of one that is neither given nor started. */
 export type Stores = {
   /** postgres://user:password@host:port/meridian */
   databaseUrl: string;
@@ -37,12 +39,13 @@ export type Stores = {
 };
 
 /**
- * Starts PostgreSQL, ClickHouse and Redis on a data directory and keeps them running: one that dies is started again on its port.
+ * Starts PostgreSQL, ClickHouse and Redis, or those of them that are wanted, on a data directory and keeps them running: one that dies is started
+ * again on its port.
  * What an earlier run left behind whose process was killed is ended first.
  * @throws DataDirInUseError when another process runs stores on the directory
  */
 export async function startStores(options: StoresOptions): Promise<Stores> {
-  const { onProgress = () => {}, log = () => {}, ports = {} } = options;
+  const { only = storeNames, onProgress = () => {}, log = () => {}, ports = {} } = options;
   const dataDir = resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
   const lock = lockDataDir(dataDir);
@@ -58,16 +61,16 @@ export async function startStores(options: StoresOptions): Promise<Stores> {
   try {
     await endOrphans(dataDir);
     const starts = [
-      options.databaseUrl ?? startPostgres(host),
-      options.clickhouseUrl ?? startClickHouse(host, options.clickhouseConfig),
-      options.redisUrl ?? startRedis(host),
+      options.databaseUrl ?? (only.includes('postgres') ? startPostgres(host) : ''),
+      options.clickhouseUrl ?? (only.includes('clickhouse') ? startClickHouse(host, options.clickhouseConfig) : ''),
+      options.redisUrl ?? (only.includes('redis') ? startRedis(host) : ''),
     ] as const;
     await Promise.allSettled(starts); // none may start after the others have been stopped
     const [databaseUrl, clickhouseUrl, redisUrl] = await Promise.all(starts);
     host.dataDir.noteAddresses({
-      ...(!options.databaseUrl && { databaseUrl }),
-      ...(!options.clickhouseUrl && { clickhouseUrl }),
-      ...(!options.redisUrl && { redisUrl }),
+      ...(!options.databaseUrl && databaseUrl && { databaseUrl }),
+      ...(!options.clickhouseUrl && clickhouseUrl && { clickhouseUrl }),
+      ...(!options.redisUrl && redisUrl && { redisUrl }),
     });
     return { databaseUrl, clickhouseUrl, redisUrl, stop };
   } catch (error) {

@@ -58,8 +58,8 @@ export async function startClickHouseCluster(shards: number): Promise<TestCluste
 async function startNode(ports: readonly number[], shard: number): Promise<{ stores: Stores; dataDir: string }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
   chmodSync(dataDir, 0o755);
-  const given = { databaseUrl: 'not started', redisUrl: 'not started' };
-  const stores = await startStores({ dataDir, ...given, clickhouseConfig: config(ports, shard), log: console.error });
+  const clickhouseConfig = config(ports, shard);
+  const stores = await startStores({ dataDir, only: ['clickhouse'], clickhouseConfig, log: console.error });
   return { stores, dataDir };
 }
 

@@ -44,8 +44,7 @@ export async function createClickHouseDatabase(): Promise<{ url: string; databas
 export async function startOwnClickHouse(): Promise<{ urlFor(user?: ProductUser): string; stop(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
   chmodSync(dataDir, 0o755);
-  const given = { databaseUrl: 'not started', redisUrl: 'not started' };
-  const stores = await startStores({ dataDir, ...given, log: console.error });
+  const stores = await startStores({ dataDir, only: ['clickhouse'], log: console.error });
   return {
     urlFor: (user) => {
       const url = new URL(stores.clickhouseUrl);

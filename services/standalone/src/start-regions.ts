@@ -17,8 +17,6 @@ import { originOf } from './welcome.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const againAfterMs = 1_000;
-/** A store of a region's own: not started for what the regions share. */
-const notStarted = 'none://';
 
 /**
  * Several regions on this machine, as clusters that share only the registry: each is a process of this program with a Redis and a ClickHouse of
@@ -43,8 +41,7 @@ export async function startRegions(
     return startStores({
       dataDir: join(dataDir, 'registry'),
       databaseUrl: config.DATABASE_URL,
-      clickhouseUrl: notStarted,
-      redisUrl: notStarted,
+      only: ['postgres'],
       onProgress: console.log,
       log: (message) => logger.warn(message),
     });

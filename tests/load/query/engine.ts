@@ -12,11 +12,9 @@ import { createRunQuery, type RunQuery, readSettings } from '@meridian/warehouse
 export type Cost = { ms: number; cpuMs: number; rows: number; bytes: number; memoryBytes: number };
 export type Engine = Awaited<ReturnType<typeof startEngine>>;
 
-const nobody = 'http://127.0.0.1:9/meridian';
-
 /** ClickHouse on a data directory that stays, without the other stores. */
 export async function startEngine(dataDir: string) {
-  const stores = await startStores({ dataDir, databaseUrl: nobody, redisUrl: nobody, onProgress: console.error });
+  const stores = await startStores({ dataDir, only: ['clickhouse'], onProgress: console.error });
   const url = stores.clickhouseUrl;
   const address = parseClickHouseUrl(url);
   const clients: ClickHouseClient[] = [];
