@@ -26,8 +26,9 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
     case 'doctor':
       return doctor(config, rest, print);
     case 'regions':
+      return regions(config, rest, print);
     case 'repeat-removals':
-      return onRegions(command, config, rest, print);
+      return repeatRemovals(config, rest, print);
     case 'create-account':
     case 'create-key':
     case 'create-website':
@@ -35,8 +36,9 @@ export async function runCommand(config: Readonly<CliConfig>, args: readonly str
     case 'audit':
       return onRegistry(command, config, rest, print);
     case 'backup':
+      return backup(config, rest, print);
     case 'restore':
-      return backupOrRestore(command, config, rest, print);
+      return restore(config, rest, print);
     case 'migrate':
       return migrate(config, rest, print);
     default:
@@ -94,24 +96,27 @@ async function doctor(config: Readonly<CliConfig>, args: string[], print: Print)
   );
 }
 
-async function onRegions(
-  command: 'regions' | 'repeat-removals',
-  config: Readonly<CliConfig>,
-  args: string[],
-  print: Print,
-): Promise<number> {
-  const [{ runRegions }, { runRepeatRemovals }, { tellingOfPostgres }] = await Promise.all([
+async function regions(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ runRegions }, { tellingOfPostgres }] = await Promise.all([
     import('./regions-command.ts'),
+    import('./run-registry-command.ts'),
+  ]);
+  const installation = findInstallation(config);
+  const databaseUrl = installation.addresses.database();
+  const peers = installation.peers.PEERS;
+  return tellingOfPostgres(() =>
+    runRegions({ databaseUrl, regions: installation.regions, peers, now: () => new Date() }, args, print),
+  );
+}
+
+async function repeatRemovals(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ runRepeatRemovals }, { tellingOfPostgres }] = await Promise.all([
     import('./repeat-removals-command.ts'),
     import('./run-registry-command.ts'),
   ]);
-  const { addresses, regions, peers, region } = findInstallation(config);
+  const { addresses, region } = findInstallation(config);
   const databaseUrl = addresses.database();
-  return tellingOfPostgres(() =>
-    command === 'regions'
-      ? runRegions({ databaseUrl, regions, peers: peers.PEERS, now: () => new Date() }, args, print)
-      : runRepeatRemovals({ databaseUrl, region: region() }, args, print),
-  );
+  return tellingOfPostgres(() => runRepeatRemovals({ databaseUrl, region: region() }, args, print));
 }
 
 async function onRegistry(
@@ -124,23 +129,24 @@ async function onRegistry(
   return runRegistryCommand(command, config, args, print);
 }
 
-async function backupOrRestore(
-  command: 'backup' | 'restore',
-  config: Readonly<CliConfig>,
-  args: string[],
-  print: Print,
-): Promise<number> {
-  const [{ runBackup }, { runRestore }, { tellingOfPostgres }] = await Promise.all([
+async function backup(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ runBackup }, { tellingOfPostgres }] = await Promise.all([
     import('./backup-command.ts'),
-    import('./restore-command.ts'),
     import('./run-registry-command.ts'),
   ]);
   const databaseUrl = findInstallation(config).addresses.database();
   return tellingOfPostgres(() =>
-    command === 'backup'
-      ? runBackup({ databaseUrl, now: () => new Date(), output: process.stdout }, args, print)
-      : runRestore({ databaseUrl, input: process.stdin }, args, print),
+    runBackup({ databaseUrl, now: () => new Date(), output: process.stdout }, args, print),
   );
+}
+
+async function restore(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
+  const [{ runRestore }, { tellingOfPostgres }] = await Promise.all([
+    import('./restore-command.ts'),
+    import('./run-registry-command.ts'),
+  ]);
+  const databaseUrl = findInstallation(config).addresses.database();
+  return tellingOfPostgres(() => runRestore({ databaseUrl, input: process.stdin }, args, print));
 }
 
 async function migrate(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
