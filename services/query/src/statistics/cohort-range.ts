@@ -1,12 +1,9 @@
 import { cohortRangePattern } from '@meridian/contract/segments';
 import type { DateRange } from '@meridian/warehouse/question';
+import { earliestMs, latestMs } from './resolve-date-range.ts';
 import type { TimeZone } from './time-zone.ts';
 
 const hourMs = 3_600_000;
-
-/** Nothing that is stored lies outside, and the calendar can hold it. */
-const earliestMs = Date.UTC(1970, 0, 1);
-const latestMs = Date.UTC(2200, 0, 1);
 
 /**
  * The range in which a cohort's visitors did something: 'all', 'range:<ms>:<ms>' (both belong to it), or so many units of the zone's

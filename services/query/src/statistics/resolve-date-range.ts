@@ -6,9 +6,9 @@ import type { TimeZone } from './time-zone.ts';
 
 const dayMs = 86_400_000;
 
-/** Bounds that the stores and the calendar can hold; events are accepted from 2000 on. */
-const earliestMs = Date.UTC(1970, 0, 1);
-const latestMs = Date.UTC(2200, 0, 1);
+/** Bounds that the stores and the calendar can hold; events are accepted from 2000 on, so that nothing stored lies outside. Unix ms. */
+export const earliestMs = Date.UTC(1970, 0, 1);
+export const latestMs = Date.UTC(2200, 0, 1);
 
 type Bounds = Omit<RangeQuery, 'timezone'>;
 
