@@ -25,15 +25,15 @@ const logger = createLogger({ service: 'worker', level: 'warn' });
 runProcess({ logger }, async (life) => {
   const config = loadConfig(WorkerConfig, process.env);
   const connect = () => connectRedis(config.REDIS_URL, { role: 'worker', logger });
-  const [redis, reader, subscriber] = [connect(), connect(), connect()];
+  const [redis, waitingRedis, subscriber] = [connect(), connect(), connect()];
   const registry = createRegistry(config.DATABASE_URL);
-  const connections = { redis, reader, subscriber, redisUrl: config.REDIS_URL };
+  const connections = { redis, waitingRedis, subscriber, redisUrl: config.REDIS_URL };
   const counts = createWorkerCounts();
   const worker = createWorker({ ...connections, registry, warehouse: nullSink, config, logger, counts });
   const routes = createProcessRoutes({ redis: () => redis.ping(), postgres: registry.ping });
   const server = await listen(routes, { port: config.PORT });
   life.onStop('stores', async () => {
-    for (const connection of [redis, reader, subscriber]) connection.disconnect();
+    for (const connection of [redis, waitingRedis, subscriber]) connection.disconnect();
     await registry.close();
   });
   life.onStop('http', () => server.close(0));

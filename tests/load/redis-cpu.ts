@@ -18,7 +18,7 @@ const websiteId = randomUUID();
 const own = await startOwnRedis({ appendfsync: 'everysec' });
 for (const perCall of [10, 50, 500]) {
   const redis = await connectProducer(own.url, patience.commandTimeout);
-  const [commands, reader] = [await connectWorker(own.url), await connectWorker(own.url)];
+  const [commands, waitingRedis] = [await connectWorker(own.url), await connectWorker(own.url)];
   const log = createEventLog({ redis, partitions, appendMaxWaitMs: patience.appendMaxWaitMs, callIntervalMs: 0 });
   const beforeAppends = await cpuMicroseconds(commands);
   for (let sent = 0; sent < events; sent += perCall) {
@@ -35,7 +35,7 @@ for (const perCall of [10, 50, 500]) {
 
   const consumer = createLogConsumer({
     redis: commands,
-    reader,
+    waitingRedis,
     partitions,
     consumer: randomUUID(),
     reclaimIdleMs: 60_000,
@@ -51,7 +51,7 @@ for (const perCall of [10, 50, 500]) {
   console.log(
     `${perCall} events a call: ${appended.toFixed(2)} µs to append, ${consumed.toFixed(2)} µs to hand out and delete`,
   );
-  for (const one of [redis, commands, reader]) one.disconnect();
+  for (const one of [redis, commands, waitingRedis]) one.disconnect();
 }
 await own.remove();
 

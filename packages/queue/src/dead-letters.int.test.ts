@@ -26,9 +26,9 @@ beforeEach(async () => {
 
 async function connect(url: string): Promise<void> {
   redis = await connectProducer(url, patience.commandTimeout);
-  const [own, reader] = [await connectWorker(url), await connectWorker(url)];
-  for (const connection of [redis, own, reader]) onTestFinished(() => connection.disconnect());
-  worker = createLogConsumer({ redis: own, reader, partitions, consumer: randomUUID(), reclaimIdleMs: 4_000 });
+  const [own, waitingRedis] = [await connectWorker(url), await connectWorker(url)];
+  for (const connection of [redis, own, waitingRedis]) onTestFinished(() => connection.disconnect());
+  worker = createLogConsumer({ redis: own, waitingRedis, partitions, consumer: randomUUID(), reclaimIdleMs: 4_000 });
   letters = createDeadLetters({ redis, partitions });
 }
 

@@ -15,16 +15,16 @@ const events = (count: number) =>
 
 let database: Awaited<ReturnType<typeof createRedisDatabase>>;
 let redis: Redis;
-let reader: Redis;
+let waitingRedis: Redis;
 
 beforeAll(async () => {
   database = await createRedisDatabase();
   redis = await connectProducer(database.url, patience.commandTimeout);
-  reader = await connectWorker(database.url);
+  waitingRedis = await connectWorker(database.url);
 });
 afterAll(async () => {
   redis.disconnect();
-  reader.disconnect();
+  waitingRedis.disconnect();
   await database.drop();
 });
 
@@ -46,7 +46,7 @@ test('every accepted event is counted as what became of it, at every moment', as
   for (let repetition = 0; repetition < 3; repetition++) await log.append({ placements: events(5), idempotency });
   expect(await countsNow()).toEqual({ ...none, accepted: 705, queued: 705 });
 
-  const worker = createLogConsumer({ redis, reader, partitions, consumer: 'one', reclaimIdleMs: 4_000 });
+  const worker = createLogConsumer({ redis, waitingRedis, partitions, consumer: 'one', reclaimIdleMs: 4_000 });
   const batch = await worker.next({ eventsMax: 10_000, maxWaitMs: 200 });
   if (!batch) throw new Error('nothing to read');
   expect(batch.rows.count).toBe(705);
@@ -77,7 +77,7 @@ test('events of an entry that makes no sense are counted as dead letters', async
     await redis.xdel(eventsKey(partition), id);
     await redis.xadd(eventsKey(partition), '*', ...broken);
   }
-  const worker = createLogConsumer({ redis, reader, partitions, consumer: 'two', reclaimIdleMs: 4_000 });
+  const worker = createLogConsumer({ redis, waitingRedis, partitions, consumer: 'two', reclaimIdleMs: 4_000 });
   const batch = await worker.next({ eventsMax: 10_000, maxWaitMs: 200 });
   if (!batch) throw new Error('nothing to read');
   await worker.commit(batch, []);

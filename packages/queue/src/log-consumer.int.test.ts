@@ -41,10 +41,10 @@ async function consumer(
   idleMs = reclaimIdleMs,
   now = () => new Date(),
 ): Promise<LogConsumer> {
-  const [own, reader] = [await connectWorker(url), await connectWorker(url)];
+  const [own, waitingRedis] = [await connectWorker(url), await connectWorker(url)];
   onTestFinished(() => own.disconnect());
-  onTestFinished(() => reader.disconnect());
-  return createLogConsumer({ redis: own, reader, partitions, consumer: name, reclaimIdleMs: idleMs, now });
+  onTestFinished(() => waitingRedis.disconnect());
+  return createLogConsumer({ redis: own, waitingRedis, partitions, consumer: name, reclaimIdleMs: idleMs, now });
 }
 
 /** Appends events of as many websites, and gives their ids, in order. */

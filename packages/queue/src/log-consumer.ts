@@ -38,20 +38,20 @@ export type DeadLetter = { event: EventRow; reason: string };
 export type LogConsumer = ReturnType<typeof createLogConsumer>;
 
 /**
- * `redis`: waits for Redis when it is away. `reader`: another such connection, used for waiting reads only. `consumer`: a name that
+ * `redis`: waits for Redis when it is away. `waitingRedis`: another such connection, used for waiting reads only. `consumer`: a name that
  * no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long counts as abandoned; its worker must hold
  * it more often. `now`: the time of dead letters, and what an old batch is.
  */
 export function createLogConsumer({
   redis,
-  reader,
+  waitingRedis,
   partitions,
   consumer,
   reclaimIdleMs,
   now = () => new Date(),
 }: {
   redis: Redis;
-  reader: Redis;
+  waitingRedis: Redis;
   partitions: number;
   consumer: string;
   reclaimIdleMs: number;
@@ -81,7 +81,7 @@ export function createLogConsumer({
     epoch += 1;
   };
   redis.on('ready', mustPrepare);
-  reader.on('ready', mustPrepare);
+  waitingRedis.on('ready', mustPrepare);
 
   /** Makes sure that the group exists, and learns what was in the log when Redis last restarted. */
   async function prepare(): Promise<void> {
@@ -172,7 +172,7 @@ export function createLogConsumer({
   async function read(perStream: number, blockMs: number): Promise<[Buffer, RawEntry[]][] | null> {
     const ids = streams.map(() => '>');
     const limits = ['COUNT', perStream, 'BLOCK', blockMs] as const;
-    const answer = await reader.xreadgroupBuffer(
+    const answer = await waitingRedis.xreadgroupBuffer(
       'GROUP',
       consumerGroup,
       consumer,

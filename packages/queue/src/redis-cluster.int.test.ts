@@ -30,10 +30,16 @@ test('a Redis Cluster takes no event, and a worker says why', async () => {
   await expect(log.append({ placements })).rejects.toMatchObject({ cause: { message: /CROSSSLOT/ } });
   for (let partition = 0; partition < partitions; partition++) expect(await redis.xlen(eventsKey(partition))).toBe(0);
 
-  const [commands, reader] = [await connectWorker(cluster.url), await connectWorker(cluster.url)];
-  const consumer = createLogConsumer({ redis: commands, reader, partitions, consumer: 'one', reclaimIdleMs: 15_000 });
+  const [commands, waitingRedis] = [await connectWorker(cluster.url), await connectWorker(cluster.url)];
+  const consumer = createLogConsumer({
+    redis: commands,
+    waitingRedis,
+    partitions,
+    consumer: 'one',
+    reclaimIdleMs: 15_000,
+  });
   await expect(consumer.next({ eventsMax: 10, maxWaitMs: 10 })).rejects.toThrow(/one Redis, not a Redis Cluster/);
-  for (const one of [redis, commands, reader]) one.disconnect();
+  for (const one of [redis, commands, waitingRedis]) one.disconnect();
 });
 
 test('jobs are ordered and done on a node of a Redis Cluster', async () => {

@@ -74,7 +74,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
 
   const worker = createWorker({
     redis: connect('worker'),
-    reader: connect('worker'),
+    waitingRedis: connect('worker'),
     subscriber: connect('worker'),
     redisUrl,
     registry,

@@ -20,7 +20,7 @@ import { createWriteBatch } from './write-batch.ts';
 export type WorkerDeps = {
   /** Three `worker` connections: for commands, for waiting reads alone, for news alone. */
   redis: Redis;
-  reader: Redis;
+  waitingRedis: Redis;
   subscriber: Redis;
   /** The same Redis, for the connections that the job queue makes itself. */
   redisUrl: string;
@@ -58,13 +58,13 @@ export type Worker = {
 
 /** The worker of one region: brings the event log into the warehouse and does the background jobs. */
 export function createWorker(deps: WorkerDeps): Worker {
-  const { redis, reader, subscriber, redisUrl, registry, warehouse, config, logger, counts } = deps;
+  const { redis, waitingRedis, subscriber, redisUrl, registry, warehouse, config, logger, counts } = deps;
   const partitions = config.EVENT_LOG_PARTITIONS;
   const stopping = new AbortController();
   const gate = createWebsiteGate({ registry });
   const consumer = createLogConsumer({
     redis,
-    reader,
+    waitingRedis,
     partitions,
     consumer: `${hostname()}-${process.pid}-${randomUUID()}`,
     reclaimIdleMs: config.RECLAIM_IDLE_MS,

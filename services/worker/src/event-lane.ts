@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogBatch } from '@meridian/queue/log-batch';
 import type { LogConsumer } from '@meridian/queue/log-consumer';
 import type { Logger } from '@meridian/runtime/logger';
-import { BatchLostError, holdBatch } from './batch-lease.ts';
+import { BatchLostError, holdBatch } from './hold-batch.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const pauseAfterErrorMs = 1_000;

@@ -27,7 +27,7 @@ runProcess({ logger }, async (life) => {
   await startTracing(process.env, { life, logger, service: 'meridian-worker' });
 
   const connect = () => connectRedis(config.REDIS_URL, { role: 'worker', logger });
-  const [redis, reader, subscriber] = [connect(), connect(), connect()];
+  const [redis, waitingRedis, subscriber] = [connect(), connect(), connect()];
   /** For what is asked about the log: does not wait for Redis. */
   const inspector = connectRedis(config.REDIS_URL, { role: 'producer', logger });
   inspector.connect().catch(() => {});
@@ -35,7 +35,7 @@ runProcess({ logger }, async (life) => {
   const registry = createRegistry(config.DATABASE_URL, { poolMax: registryPoolMax });
   const warehouse = createWarehouse(config.CLICKHOUSE_URL);
   life.onStop('stores', async () => {
-    for (const connection of [redis, reader, subscriber, inspector]) connection.disconnect();
+    for (const connection of [redis, waitingRedis, subscriber, inspector]) connection.disconnect();
     await Promise.all([registry.close(), warehouse.close(), failedJobs.close()]);
   });
 
@@ -58,7 +58,7 @@ runProcess({ logger }, async (life) => {
 
   const worker = createWorker({
     redis,
-    reader,
+    waitingRedis,
     subscriber,
     redisUrl: config.REDIS_URL,
     registry,

@@ -73,7 +73,7 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
   /** A worker in this process on connections of its own, not yet running. */
   function newWorker(changes: Partial<Pick<WorkerDeps, 'redis' | 'registry' | 'warehouse' | 'counts'>> = {}): Worker {
     const connect = () => connectRedis(redisDatabase.url, { role: 'worker', logger: silent });
-    const connections = { redis: connect(), reader: connect(), subscriber: connect() };
+    const connections = { redis: connect(), waitingRedis: connect(), subscriber: connect() };
     const warehouse = createWarehouse(proxied.href);
     const worker = createWorker({
       ...connections,

@@ -8,7 +8,7 @@ import { type RecordedSpan, recordSpan } from '@meridian/runtime/tracing';
 import { eventIdOf, readEventRow, type SessionPropertyRow, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
-import { BatchLostError } from './batch-lease.ts';
+import { BatchLostError } from './hold-batch.ts';
 import { piecesOf, sortRows } from './sort-rows.ts';
 import { type BlockStore, storeBlock } from './store-block.ts';
 import { toSessionProperties } from './to-session-properties.ts';

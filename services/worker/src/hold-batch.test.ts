@@ -1,6 +1,6 @@
 import { toLogBatch } from '@meridian/queue/log-batch';
 import { expect, test } from 'vitest';
-import { holdBatch } from './batch-lease.ts';
+import { holdBatch } from './hold-batch.ts';
 
 const batch = toLogBatch([], false);
 
