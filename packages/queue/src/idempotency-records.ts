@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { answerLifeMs } from './append-script.ts';
 import { idempotencyKeyPattern, websiteOfIdempotencyKey } from './log-keys.ts';
+import { readRedisClock } from './read-clock.ts';
 
 const keysPerScan = 1_000;
 
@@ -21,11 +22,10 @@ export async function forgetIdempotencyRecords(redis: Redis, websiteId: string, 
 
 /** By Redis's clock, from the life that a record has left. */
 async function answeredBefore(redis: Redis, keys: readonly string[], beforeMs: number): Promise<string[]> {
-  const [seconds, microseconds] = (await redis.time()).map(Number);
-  const nowMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+  const now = await readRedisClock(redis);
   const livesLeft = await Promise.all(keys.map((key) => redis.pttl(key)));
   return keys.filter((_, i) => {
     const leftMs = livesLeft[i] ?? 0;
-    return leftMs > 0 && nowMs - (answerLifeMs - leftMs) < beforeMs;
+    return leftMs > 0 && now.getTime() - (answerLifeMs - leftMs) < beforeMs;
   });
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { eventsKey } from './log-keys.ts';
+import { readRedisClock } from './read-clock.ts';
 
 /**
  * Why no more events may be taken: the log's own size, the use of Redis's memory as a whole, or the wait of the oldest event.
@@ -78,6 +79,12 @@ export async function logBytes(redis: Redis, partitions: number): Promise<number
     }),
   );
   return sizes.reduce((total, size) => total + size, 0);
+}
+
+/** How long the oldest event that is in the log has waited, ms by Redis's clock; 0 when the log is empty. */
+export async function logLagMs(redis: Redis, partitions: number): Promise<number> {
+  const nowMs = (await readRedisClock(redis)).getTime();
+  return nowMs - (await oldestEntryMs(redis, partitions, nowMs));
 }
 
 /** When the oldest event that is in the log was put there, Unix ms by Redis's clock; `nowMs` when the log is empty. */

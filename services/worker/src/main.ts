@@ -1,4 +1,5 @@
 import { createFailedJobs } from '@meridian/queue/failed-jobs';
+import { logLagMs } from '@meridian/queue/log-level';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
@@ -11,7 +12,7 @@ import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { WorkerConfig } from './config.ts';
 import { createWorker } from './create-worker.ts';
 import { createProcessRoutes } from './process-routes.ts';
-import { logLagSeconds, regionMetrics } from './region-metrics.ts';
+import { regionMetrics } from './region-metrics.ts';
 import { createStallCheck } from './stall-check.ts';
 import { createWorkerCounts, workerMetrics } from './worker-counts.ts';
 
@@ -46,7 +47,7 @@ runProcess({ logger }, async (life) => {
 
   const storing = createStallCheck({
     lastEndedAt: () => counts.lastEndedAt,
-    lagSeconds: () => logLagSeconds(inspector, partitions),
+    lagMs: () => logLagMs(inspector, partitions),
     stallMaxMs: config.STALL_MAX_MS,
   });
   const checks = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping, storing };

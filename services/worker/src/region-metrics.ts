@@ -1,6 +1,6 @@
 import { type EventCounts, readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
 import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
-import { logBytes, oldestEntryMs } from '@meridian/queue/log-level';
+import { logBytes, logLagMs } from '@meridian/queue/log-level';
 import { gauge, type Metric } from '@meridian/runtime/metrics';
 import type { Redis } from 'ioredis';
 
@@ -19,9 +19,9 @@ export function regionMetrics({ redis, partitions, failedJobs }: RegionMetricsDe
     gauge(name, help, async () => [{ value: await read() }]);
 
   return [
-    single('meridian_event_log_lag_seconds', 'Age of the oldest event that is not stored; 0: none.', () =>
-      logLagSeconds(redis, partitions),
-    ),
+    single('meridian_event_log_lag_seconds', 'Age of the oldest event that is not stored; 0: none.', async () => {
+      return (await logLagMs(redis, partitions)) / 1_000;
+    }),
     single('meridian_event_log_entries', 'Entries of the event log.', async () =>
       sum(await each((partition) => redis.xlen(eventsKey(partition)))),
     ),
@@ -39,13 +39,6 @@ export function regionMetrics({ redis, partitions, failedJobs }: RegionMetricsDe
     ),
     single('meridian_jobs_failed', 'Background jobs that are given up.', failedJobs.count),
   ];
-}
-
-/** How long the oldest event of the log has waited, by Redis's clock; 0 when there is none. */
-export async function logLagSeconds(redis: Redis, partitions: number): Promise<number> {
-  const [seconds = 0, microseconds = 0] = (await redis.time()).map(Number);
-  const nowMs = seconds * 1_000 + microseconds / 1_000;
-  return (nowMs - (await oldestEntryMs(redis, partitions, nowMs))) / 1_000;
 }
 
 function stateSamples(counts: EventCounts) {

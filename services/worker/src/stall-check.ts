@@ -6,14 +6,15 @@ import type { ReadinessCheck } from '@meridian/runtime/health';
  */
 export function createStallCheck(deps: {
   lastEndedAt: () => number;
-  lagSeconds: () => Promise<number>;
+  /** How long the oldest event has waited. */
+  lagMs: () => Promise<number>;
   stallMaxMs: number;
   /** The clock of `lastEndedAt`. */
   now?: () => number;
 }): ReadinessCheck {
-  const { lastEndedAt, lagSeconds, stallMaxMs, now = () => performance.now() } = deps;
+  const { lastEndedAt, lagMs, stallMaxMs, now = () => performance.now() } = deps;
   return async () => {
     if (now() - lastEndedAt() <= stallMaxMs) return;
-    if ((await lagSeconds()) * 1_000 > stallMaxMs) throw new Error('Events wait, and none is stored');
+    if ((await lagMs()) > stallMaxMs) throw new Error('Events wait, and none is stored');
   };
 }
