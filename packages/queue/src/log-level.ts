@@ -88,7 +88,7 @@ export async function logLagMs(redis: Redis, partitions: number): Promise<number
 }
 
 /** When the oldest event that is in the log was put there, Unix ms by Redis's clock; `nowMs` when the log is empty. */
-export async function oldestEntryMs(redis: Redis, partitions: number, nowMs: number): Promise<number> {
+async function oldestEntryMs(redis: Redis, partitions: number, nowMs: number): Promise<number> {
   const firsts = await Promise.all(
     Array.from({ length: partitions }, (_, partition) =>
       redis.xrangeBuffer(eventsKey(partition), '-', '+', 'COUNT', 1),

@@ -1,6 +1,7 @@
 import type { PeerSettings } from '@meridian/peers/peer-settings';
 import { createDeadLetters } from '@meridian/queue/dead-letters';
 import type { FailedJobs } from '@meridian/queue/failed-jobs';
+import { readRedisClock } from '@meridian/queue/read-clock';
 import { readPostgresClock } from '@meridian/registry/read-clock';
 import type { Registry } from '@meridian/registry/registry';
 import { withinMs } from '@meridian/runtime/within-ms';
@@ -79,10 +80,7 @@ function storeChecks(deps: DoctorDeps): Checks {
   const clocks = {
     Postgres: () => readPostgresClock(databaseUrl),
     ClickHouse: () => readClickHouseClock(clickhouseUrl),
-    Redis: async () => {
-      const [seconds, micros] = await redis.time();
-      return new Date(Number(seconds) * 1_000 + Number(micros) / 1_000);
-    },
+    Redis: () => readRedisClock(redis),
   };
   return {
     Postgres: () => checkPostgres(databaseUrl),

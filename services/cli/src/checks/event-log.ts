@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeadLetters } from '@meridian/queue/dead-letters';
 import { countQueued, type EventCounts, readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
-import { oldestEntryMs } from '@meridian/queue/log-level';
+import { logLagMs } from '@meridian/queue/log-level';
 import { findStrayPartitions } from '@meridian/queue/stray-partitions';
 import type { Redis } from 'ioredis';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -13,9 +13,7 @@ const lookPauseMs = 1_000;
 
 /** Whether the workers keep up. */
 export async function checkLogAge(redis: Redis, partitions: number): Promise<Finding> {
-  const [seconds] = await redis.time();
-  const nowMs = Number(seconds) * 1_000;
-  const ageMs = nowMs - (await oldestEntryMs(redis, partitions, nowMs));
+  const ageMs = await logLagMs(redis, partitions);
   const detail = `the oldest event waits for ${Math.round(ageMs / 1_000)} s`;
   const advice = 'See whether workers run and what they log; add workers if they do.';
   if (ageMs > stuckMs) return fail(detail, advice);
