@@ -14,7 +14,7 @@ export async function getLogMark(redis: Redis, partitions: number): Promise<LogM
   return { lastIds };
 }
 
-/** Whether everything up to the mark has left the log: it is stored, dropped or a dead letter. */
+/** Whether everything up to the mark has left the log: it is stored, removed or a dead letter. */
 export async function isConsumedUpTo(redis: Redis, { lastIds }: LogMark): Promise<boolean> {
   for (const [partition, id] of lastIds.entries()) {
     const remaining = await redis.xrange(eventsKey(partition), '-', id, 'COUNT', 1);
