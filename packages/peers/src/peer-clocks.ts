@@ -4,9 +4,9 @@ const heldRightMs = 60_000;
 const windowMs = 60_000;
 
 /**
- * Tells how long a request of another region was on its way, also when this process or the way hung meanwhile, though the two clocks differ:
- * it is what the clocks were apart beyond what they were apart for the fastest request of late. Right but for the way of that one, and for the
- * requests of a minute or two after a clock was set. Machines of one region are taken to have one clock.
+ * Estimates a request's travel time: its clock difference minus the smallest one seen recently. So the regions' clocks may differ, and time for
+ * which this process or the way hung is counted. Too small by the travel time of the fastest request, and wrong for a minute or two after
+ * a clock was set. Machines of one region are taken to have one clock.
  */
 export function createPeerClocks() {
   const seen = new Map<string, { apartMs: number; apartBeforeMs: number; sinceMs: number }>();

@@ -42,7 +42,7 @@ const connectionHeaders = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect', 'host', 'content-length', 'forwarded'],
 ]);
-/** What only others than the sender may say: proxies of who it is, and regions of what they hand on. */
+/** Headers never taken from a sender: proxies and regions set them. */
 const sayingPrefixes = ['x-forwarded-', 'x-meridian-'];
 
 /** What of a message's headers goes on to the other region, or back from it. */

@@ -66,8 +66,9 @@ export function findRows(bytes: Buffer, entries: readonly { packed: Buffer; visi
 
 /** Numbers the websites in the order in which their first rows are shown. No text is made but one for each website. */
 function createWebsiteNumbering(bytes: Buffer) {
-  /** Where the first row of each begins, and their numbers by hash, or by the next free number behind it. */
+  /** Where each website's first row begins. */
   const firstRows: number[] = [];
+  /** A website's number by its hash; on a collision by the next free hash. */
   const numbers = new Map<number, number>();
 
   return {

@@ -161,8 +161,8 @@ end
  * ARGV: group, consumer, Redis's run id; here KEYS[1] is the hash of the last restart. Remembers for every partition the last entry
  * that was in the log when a restart of Redis was first seen, and gives whether that is now (1 or 0) and these ids, one for each partition. Then, too, it takes over as
  * abandoned what was handed out and is not pending.
- * Trap: Redis whose file was cut in the middle of a transaction leaves the half of it in the file, and does it at the start after the
- * next. So an event comes back that was lost, behind others that have been handed out, and nobody would ever read it.
+ * Trap: if Redis's file was cut inside a transaction, the half is replayed at the start after the next. An event then reappears behind
+ * entries already handed out and would never be read; so it is claimed here.
  */
 export const restartScript = `${flags}${common}
 local restart, runId = KEYS[1], ARGV[3]

@@ -10,7 +10,7 @@ const windowMs = 5_000;
 export type RedisClock = ReturnType<typeof createRedisClock>;
 
 export function createRedisClock(redis: Redis) {
-  // The reading (Redis's time minus our time of receipt) is too low by the way back; so the greatest of the last readings is the best.
+  // A reading, Redis's time minus ours of receipt, is too low by the time the answer travelled, so the greatest recent one is closest.
   let best = Number.NEGATIVE_INFINITY;
   let bestBefore = Number.NEGATIVE_INFINITY;
   let windowStartedAt = Number.NEGATIVE_INFINITY;

@@ -28,7 +28,10 @@ export function writeUuid(target: Uint8Array, offset: number, uuid: string): num
 const text = Buffer.alloc(36, '-');
 const codeOfNibble = Buffer.from('0123456789abcdef');
 
-/** The text of the UUID whose 16 bytes start at the offset. In one piece: what is put together of pieces costs V8 as much again later. */
+/**
+ * The text of the UUID whose 16 bytes start at the offset. Built in one buffer: V8 would have to flatten a concatenated text later, at the same
+ * cost again.
+ */
 export function readUuid(bytes: Uint8Array, offset: number): string {
   let at = offset;
   for (const pair of digitPairs) {
