@@ -11,7 +11,7 @@ const stopTimeoutMs = 10_000;
 const restartDelaysMs = [100, 200, 500, 1_000, 2_000, 5_000];
 
 /** One store, ready to be run. */
-export type StoreProgram = {
+type StoreProgram = {
   name: string;
   plan: SpawnPlan;
   /** Rejects as long as the store does not answer. */

@@ -10,8 +10,6 @@ type SubjectKind = 'user' | 'session' | 'website' | 'team';
 /** What an answer depends on, as the triggers name it. */
 export type AccessSubject = `${SubjectKind} ${string}`;
 
-export type AccessCache = ReturnType<typeof createAccessCache>;
-
 type Remembered<Answer> = { answer: Answer; subjects: readonly AccessSubject[]; asOf: number; askedAtMs: number };
 
 /**

@@ -49,7 +49,7 @@ export async function deleteApiKey(db: Database, userId: string, id: string, by:
   });
 }
 
-export type KeyCaller = { user: User; key: { id: string; name: string } };
+type KeyCaller = { user: User; key: { id: string; name: string } };
 
 /** Whose key has this SHA-256; null for an unknown or deleted key and for the key of a deleted user. */
 export async function findCallerByKeyHash(db: Database, keyHash: Buffer): Promise<KeyCaller | null> {

@@ -1,7 +1,7 @@
 import { askOnce } from './ask-once.ts';
 
 /** Accounts and websites that are not deleted, by the region in which they are at home. */
-export type RegionCounts = Map<string, { accounts: number; websites: number }>;
+type RegionCounts = Map<string, { accounts: number; websites: number }>;
 
 /** Asks on a connection of its own. @throws RegistryError */
 export async function countByRegion(databaseUrl: string): Promise<RegionCounts> {

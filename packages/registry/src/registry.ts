@@ -55,7 +55,7 @@ import {
 
 export type Registry = ReturnType<typeof createRegistry>;
 
-export type RegistryOptions = {
+type RegistryOptions = {
   /** Connections at most; 10 unless given. */
   poolMax?: number;
   /** How long a caller waits for an answer before it is told `unavailable`; 5,000 unless given. */

@@ -8,9 +8,7 @@ import type { Actor, Page, Share, ShareChanges, ShareFields, ShareListRequest } 
 import { share, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
-export type CreateShareResult =
-  | { ok: true; share: Share }
-  | { ok: false; reason: 'website_not_found' | 'share_id_taken' };
+type CreateShareResult = { ok: true; share: Share } | { ok: false; reason: 'website_not_found' | 'share_id_taken' };
 
 /** The new link is the website's newest: `shareId` of the website becomes its slug. */
 export async function createShare(
@@ -72,9 +70,7 @@ export async function listShares(db: Database, request: ShareListRequest): Promi
   });
 }
 
-export type UpdateShareResult =
-  | { ok: true; share: Share }
-  | { ok: false; reason: 'share_not_found' | 'share_id_taken' };
+type UpdateShareResult = { ok: true; share: Share } | { ok: false; reason: 'share_not_found' | 'share_id_taken' };
 
 /** `shareId` of the website follows where it is this link's slug. */
 export async function updateShare(

@@ -60,9 +60,7 @@ export async function listTeamMembers(db: Database, teamId: string, request: Pag
   });
 }
 
-export type JoinTeamResult =
-  | { ok: true; member: TeamMember }
-  | { ok: false; reason: 'team_not_found' | 'user_not_found' };
+type JoinTeamResult = { ok: true; member: TeamMember } | { ok: false; reason: 'team_not_found' | 'user_not_found' };
 
 /**
  * Makes the account a `team-member` of the team, if `accessCode` is still the team's. Who is a member already stays what it is, and is answered the same.
@@ -89,7 +87,7 @@ export async function joinTeam(
   });
 }
 
-export type AddTeamMemberResult =
+type AddTeamMemberResult =
   | { ok: true; member: TeamMember }
   | { ok: false; reason: 'team_not_found' | 'user_not_found' | 'already_member' };
 
@@ -112,7 +110,7 @@ export async function addTeamMember(
 /** `out_of_reach`: the member has a role that is not one of those which the change may touch. `last_owner`: the team would have no owner left. */
 type MemberRefusal = { ok: false; reason: 'member_not_found' | 'out_of_reach' | 'last_owner' };
 
-export type UpdateTeamMemberResult = { ok: true; member: TeamMember } | MemberRefusal;
+type UpdateTeamMemberResult = { ok: true; member: TeamMember } | MemberRefusal;
 
 /** Another role for a member. Only members whose role is one of `among` are touched. */
 export async function updateTeamMember(
@@ -139,7 +137,7 @@ export async function updateTeamMember(
   });
 }
 
-export type RemoveTeamMemberResult = { ok: true } | MemberRefusal;
+type RemoveTeamMemberResult = { ok: true } | MemberRefusal;
 
 /** Only members whose role is one of `among` are touched. */
 export async function removeTeamMember(

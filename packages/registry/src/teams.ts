@@ -34,7 +34,7 @@ const teamColumns = {
 };
 const notDeleted = isNull(team.deletedAt);
 
-export type CreateTeamResult =
+type CreateTeamResult =
   | { ok: true; team: Team; owner: TeamMember }
   | { ok: false; reason: 'user_not_found' | 'access_code_taken' };
 
@@ -78,7 +78,7 @@ export async function findTeamByAccessCode(db: Database, accessCode: string): Pr
   return found ?? null;
 }
 
-export type UpdateTeamResult = { ok: true; team: Team } | { ok: false; reason: 'team_not_found' | 'access_code_taken' };
+type UpdateTeamResult = { ok: true; team: Team } | { ok: false; reason: 'team_not_found' | 'access_code_taken' };
 
 /** With a new access code the one before lets nobody in any more; who is a member stays one. */
 export async function updateTeam(

@@ -36,7 +36,7 @@ function usernameKey(username: string): string {
   return username.normalize('NFC').toLowerCase();
 }
 
-export type CreateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_id_taken' };
+type CreateUserResult = { ok: true; user: User } | { ok: false; reason: 'username_taken' | 'user_id_taken' };
 
 export async function createUser(db: Database, user: NewUser, by: Actor): Promise<CreateUserResult> {
   try {
@@ -74,7 +74,7 @@ export async function findUserById(db: Database, id: string): Promise<UserCreden
   return found ?? null;
 }
 
-export type UpdateUserResult =
+type UpdateUserResult =
   | { ok: true; user: User }
   | { ok: false; reason: 'username_taken' | 'user_not_found' | 'last_administrator' };
 

@@ -64,7 +64,7 @@ function toWebsite({ ownerName, replayConfig, ...stored }: StoredWebsite): Websi
   };
 }
 
-export type CreateWebsiteResult =
+type CreateWebsiteResult =
   | { ok: true; website: Website }
   | { ok: false; reason: 'website_id_taken' | 'share_id_taken' | 'team_not_found' | 'user_not_found' };
 
@@ -151,7 +151,7 @@ function isOf(owners: WebsiteOwners): SQL | undefined {
   return or(userId === undefined ? sql`false` : eq(website.userId, userId), inArray(website.teamId, teamIds));
 }
 
-export type UpdateWebsiteResult =
+type UpdateWebsiteResult =
   | { ok: true; website: Website }
   | { ok: false; reason: 'website_not_found' | 'share_id_taken' };
 
@@ -193,7 +193,7 @@ function mergedReplayConfig(changes: NonNullable<WebsiteChanges['replayConfig']>
   return sql`${website.replayConfig} || ${sql.param(changes, website.replayConfig)}`;
 }
 
-export type TransferWebsiteResult =
+type TransferWebsiteResult =
   | { ok: true; website: Website }
   | { ok: false; reason: 'website_not_found' | 'user_not_found' | 'team_not_found' };
 

@@ -3,7 +3,7 @@ import { withinMs } from './within-ms.ts';
 /** Answers whether a part can do its work now; throws or rejects when it cannot. */
 export type ReadinessCheck = () => Promise<unknown>;
 
-export type Readiness = { ok: boolean; notReady: string[] };
+type Readiness = { ok: boolean; notReady: string[] };
 
 /**
  * Asks all parts at once; a part that does not answer within `timeoutMs` is not ready.

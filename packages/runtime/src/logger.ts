@@ -4,7 +4,7 @@ import type { logLevel } from './config.ts';
 
 export type { Logger };
 
-export type LogLevel = z.infer<typeof logLevel>;
+type LogLevel = z.infer<typeof logLevel>;
 
 /**
  * JSON lines on stdout. Levels by who must act: error = page someone, warn = look tomorrow.

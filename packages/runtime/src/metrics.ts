@@ -4,10 +4,10 @@ import { withinMs } from './within-ms.ts';
 /** A read that takes longer gives no values: better none than old ones, and the others are not kept waiting. */
 const readMaxMs = 1_000;
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** One number of a metric. `metricName`: of the series, where it is not the metric's own (histograms). */
-export type Sample = { value: number; labels?: Labels; metricName?: string };
+type Sample = { value: number; labels?: Labels; metricName?: string };
 
 /**
  * A metric that is read when somebody asks for it; until then its owner counts in plain numbers, which cost nanoseconds. Names end

@@ -8,7 +8,7 @@ import { StartError } from '@meridian/runtime/process';
 import { parseOptions, required } from './arguments.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 
-export type BackupDeps = {
+type BackupDeps = {
   databaseUrl: string;
   now: () => Date;
   /** Where `--out -` goes. */

@@ -5,7 +5,7 @@ import { checkOptions, parseOptions, regionAmong } from './arguments.ts';
 import { operator } from './operator.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 
-export type CreateAccountDeps = {
+type CreateAccountDeps = {
   registry: Pick<Registry, 'createUser'>;
   /** All that are known. */
   regions: readonly string[];

@@ -7,7 +7,7 @@ import { operator } from './operator.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 import { UsageError } from './usage.ts';
 
-export type CreateWebsiteDeps = {
+type CreateWebsiteDeps = {
   registry: Pick<Registry, 'createWebsite' | 'findUserByUsername' | 'findUserById' | 'listTeamMembers'>;
   /** All that are known. */
   regions: readonly string[];

@@ -13,7 +13,7 @@ const storeWaitMaxMs = 60_000;
 /** Codes of Node and of Postgres (57P03: the server is starting) that say that nothing has been done yet. */
 const unreachable = ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ETIMEDOUT', '57P03'];
 
-export type MigrateDeps = {
+type MigrateDeps = {
   databaseUrl: string;
   warehouse: Pick<Warehouse, 'migrate' | 'setRetention' | 'planRetention' | 'readState'>;
   /** Name of the ClickHouse cluster on which the tables are created; undefined on a single server. */

@@ -5,7 +5,7 @@ import { messageOf } from './checks/finding.ts';
 import { askRegion } from './checks/regions.ts';
 import { type Print, toPrintableJson, toTable } from './print.ts';
 
-export type RegionsDeps = {
+type RegionsDeps = {
   databaseUrl: string;
   /** All that are known, with an address or without. */
   regions: readonly string[];

@@ -9,7 +9,7 @@ import { summaryOf } from './backup-command.ts';
 import { messageOf } from './checks/finding.ts';
 import { type Print, printable, toPrintableJson } from './print.ts';
 
-export type RestoreDeps = {
+type RestoreDeps = {
   databaseUrl: string;
   /** What `--from -` reads. */
   input: Readable;

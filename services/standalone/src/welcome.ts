@@ -1,4 +1,4 @@
-export type Welcome = {
+type Welcome = {
   /** Where it answers, e.g. http://localhost:3000 */
   origin: string;
   administrator: string;

@@ -1,6 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorBody, errorStatus, type FieldErrors } from '@meridian/contract/errors';
 
-export type ApiErrorOptions = {
+type ApiErrorOptions = {
   /** What is wrong with each field; makes a validation failure. */
   properties?: FieldErrors;
   /** Extra answer headers, such as Retry-After. */

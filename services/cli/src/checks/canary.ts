@@ -15,7 +15,7 @@ const userAgent =
 /** Addresses for documentation: nobody's. */
 const madeUpAddresses = ['192.0.2.1', '198.51.100.1'] as const;
 
-export type CanaryDeps = {
+type CanaryDeps = {
   registry: Pick<Registry, 'createWebsite' | 'deleteWebsite' | 'listUsers'>;
   warehouse: Pick<Warehouse, 'getStats'>;
   /** Of the installation, without a slash at its end. */

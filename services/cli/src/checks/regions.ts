@@ -12,7 +12,7 @@ const clocksApartWarnMs = 60_000;
 const clocksApartMaxMs = 14 * 60_000;
 
 /** What an address answers. `region`: which one it says it is; '' = none. `aheadMs`: its clock against this machine's, to a second. */
-export type RegionAnswer = { region: string; latencyMs: number; aheadMs: number | null };
+type RegionAnswer = { region: string; latencyMs: number; aheadMs: number | null };
 
 /** Asks the API behind an address whether it is there. Rejects when it is not. */
 export async function askRegion(address: string, now: () => Date): Promise<RegionAnswer> {

@@ -1,7 +1,7 @@
 import { hashPassword, newPassword } from '@meridian/registry/credentials';
 import type { Registry } from '@meridian/registry/registry';
 
-export type EnsureAdministratorResult = {
+type EnsureAdministratorResult = {
   created: boolean;
   /** To be shown once; only when it was made here. */
   generatedPassword?: string;

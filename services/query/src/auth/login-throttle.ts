@@ -41,7 +41,7 @@ if failures == 1 or failures == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEY
 type Outcome = 'right' | 'wrong' | 'unknown';
 
 /** Guards a check of a password; null from the check is a failure. */
-export type LoginThrottle = <Proved>(
+type LoginThrottle = <Proved>(
   claim: { username: string; address: string },
   check: () => Promise<Proved | null>,
 ) => Promise<Proved | null>;

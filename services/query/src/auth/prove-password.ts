@@ -2,7 +2,7 @@ import { verifyPassword } from '@meridian/registry/credentials';
 import type { QueryDeps } from '../query-env.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 
-export type PasswordClaim = {
+type PasswordClaim = {
   username: string;
   password: string;
   /** Of the client; too many failures from there are refused. */

@@ -9,7 +9,7 @@ const kind = {
   claims: z.object({ sub: z.guid(), jti: z.guid(), exp: z.number(), gen: z.number().int() }),
 };
 
-export type SessionClaims = {
+type SessionClaims = {
   sessionId: string;
   userId: string;
   /** The user's count of password changes when the session began. */

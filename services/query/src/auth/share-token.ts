@@ -9,7 +9,7 @@ const kind = {
 };
 
 /** The link that a token was given out for, as it was then. */
-export type ShareClaims = { id: string; websiteId: string; slug: string };
+type ShareClaims = { id: string; websiteId: string; slug: string };
 
 export type ShareTokens = {
   issue(share: ShareClaims, now: Date): Promise<string>;

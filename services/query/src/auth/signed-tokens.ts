@@ -17,7 +17,7 @@ type TokenKind<Claims> = {
   claims: z.ZodType<Claims>;
 };
 
-export type SignedTokens<Claims> = {
+type SignedTokens<Claims> = {
   issue(claims: JWTPayload, now: Date): Promise<string>;
   /** Null for a token that is forged, expired, malformed or of another kind. */
   verify(token: string, now: Date): Promise<Claims | null>;

@@ -4,7 +4,7 @@ import type { Caller, QueryDeps } from '../query-env.ts';
 import { mayWithTeam, type TeamAction } from './permissions.ts';
 
 /** A team, what the caller is in it (null: no member), and what else the caller may do with it. */
-export type TeamAccess = { team: Team; role: TeamRole | null; may(action: TeamAction): boolean };
+type TeamAccess = { team: Team; role: TeamRole | null; may(action: TeamAction): boolean };
 
 /**
  * The team, if the caller may do `action` with it. Permission and fetch are one act, so that no route can forget the first.

@@ -24,7 +24,7 @@ const homeAnswerMaxMs = 3_000;
 
 /** A key's window: whether the request still fits, how many more do, and when it ends. */
 const RateWindow = z.object({ allowed: z.boolean(), remaining: z.number(), resetMs: z.number() });
-export type RateWindow = z.infer<typeof RateWindow>;
+type RateWindow = z.infer<typeof RateWindow>;
 
 type RateLimitDeps = Pick<QueryDeps, 'redis' | 'peers' | 'logger' | 'counts'>;
 

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
 
 /** Which region a request is for: the pinned one of `/v1/<region>/…`, the home region of who asks under `/v1/…`, else this one. */
-export type AddressedRegion = { kind: 'pinned'; region: string } | { kind: 'home' } | { kind: 'here' };
+type AddressedRegion = { kind: 'pinned'; region: string } | { kind: 'home' } | { kind: 'here' };
 
 /** `target`: path and query as they were sent. `regions`: all there are; another segment is no region's. */
 export function addressedRegion(target: string, regions: readonly string[]): AddressedRegion {

@@ -78,8 +78,6 @@ export function createDocumentCheck(document: OpenApiDocument) {
   };
 }
 
-export type DocumentCheck = ReturnType<typeof createDocumentCheck>;
-
 function at(value: unknown, path: string[]): unknown {
   return path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)[key], value);
 }
