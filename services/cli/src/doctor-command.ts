@@ -25,7 +25,7 @@ import { UsageError } from './usage.ts';
 /** A check that takes longer has failed; the comparison of rollups then only warns, as the check of ClickHouse says why. */
 const checkMaxMs = 30_000;
 
-export type DoctorDeps = {
+type DoctorDeps = {
   databaseUrl: string;
   clickhouseUrl: string;
   registry: Pick<Registry, 'createWebsite' | 'deleteWebsite' | 'listUsers'>;

@@ -20,7 +20,7 @@ import type { Redis } from 'ioredis';
 import type { StandaloneConfig } from './config.ts';
 import { orStartError } from './or-start-error.ts';
 
-export type ServiceParts = {
+type ServiceParts = {
   life: Life;
   logger: Logger;
   registry: Registry;
