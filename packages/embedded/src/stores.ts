@@ -39,8 +39,7 @@ export type Stores = {
 };
 
 /**
- * Starts PostgreSQL, ClickHouse and Redis, or those of them that are wanted, on a data directory and keeps them running: one that dies is started
- * again on its port.
+ * Starts the stores on a data directory and keeps them running: one that dies is started again on its port.
  * What an earlier run left behind whose process was killed is ended first.
  * @throws DataDirInUseError when another process runs stores on the directory
  */
