@@ -12,6 +12,10 @@ test.each([
     { country: 'BR', region: 'BR-SP', city: 'São Paulo' },
   ],
   [
+    { 'x-vercel-ip-country': 'GB', 'x-vercel-ip-city': 'King%27s%20Lynn%2C%20Norfolk+%26%2F%zz' },
+    { country: 'GB', region: '', city: "King's Lynn, Norfolk+&/%zz" },
+  ],
+  [
     { 'cloudfront-viewer-country': 'FR', 'cloudfront-viewer-city': Buffer.from('Orléans').toString('latin1') },
     { country: 'FR', region: '', city: 'Orléans' },
   ],

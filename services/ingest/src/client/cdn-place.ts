@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { textLimits } from '@meridian/contract/collect';
-import { decodePath } from '../event/percent-decode.ts';
+import { decodeText } from '../event/percent-decode.ts';
 import { storableText } from '../event/storable.ts';
 import { cutText } from '../event/text.ts';
 import type { Place } from './geo.ts';
@@ -33,5 +33,5 @@ export function cdnPlace(headers: IncomingHttpHeaders): Place | null {
 /** Some send names percent-encoded, some as bare UTF-8, which node:http reads as Latin-1. */
 function headerText(value: string | string[] | undefined): string {
   if (value === undefined) return '';
-  return cutText(storableText(decodePath(Buffer.from(String(value), 'latin1').toString('utf8'))), textLimits.client);
+  return cutText(storableText(decodeText(Buffer.from(String(value), 'latin1').toString('utf8'))), textLimits.client);
 }

@@ -9,9 +9,14 @@ export function decodePath(path: string): string {
   return decode(path, reserved);
 }
 
-/** Value of a query parameter: '+' is a blank, everything that is valid UTF-8 is decoded, the rest stays as sent. */
+/** Value of a query parameter: as `decodeText`, and '+' is a blank. */
 export function decodeQueryValue(value: string): string {
-  return decode(value.replaceAll('+', ' '), none);
+  return decodeText(value.replaceAll('+', ' '));
+}
+
+/** Text that was encoded as a whole: everything that is valid UTF-8 is decoded, the rest stays as sent. */
+export function decodeText(text: string): string {
+  return decode(text, none);
 }
 
 // By hand and not with decodeURI: that throws for the whole text, and an exception per broken sequence of a hostile
