@@ -86,6 +86,12 @@ test('while the registry is away known websites take events, and others are told
   expect([reply.status, reply.headers['retry-after']]).toEqual([503, '5']);
   const batch = JSON.parse((await ingest.batch([event('/known'), event('/unseen', unseen)])).text);
   expect([batch.processed, batch.errors, batch.details[0].response.error.code]).toEqual([1, 1, 'service-unavailable']);
+  // A key would bind later tries to this answer.
+  const key = { 'idempotency-key': randomUUID() };
+  const keyed = () => ingest.batch([event('/keyed'), event('/keyed', unseen)], key);
+  expect((await keyed()).status).toBe(503);
   registry.isAway = false;
   expect((await ingest.send(event('/unseen', unseen))).status).toBe(200);
+  for (let tries = 1; tries <= 2; tries++) expect(JSON.parse((await keyed()).text)).toMatchObject({ processed: 2 });
+  expect((await ingest.storedEvents()).filter((stored) => stored.urlPath === '/keyed')).toHaveLength(2);
 });
