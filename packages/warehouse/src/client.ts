@@ -2,7 +2,7 @@ import { type ClickHouseClient, type ClickHouseClientConfigOptions, ClickHouseLo
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 
 /** The longest that any call may take, above every limit that ClickHouse itself is given. */
-const REQUEST_TIMEOUT_MS = 120_000;
+const requestMaxMs = 120_000;
 
 /**
  * The cache of which granules fit a condition (on by default) has had faults that leave out rows that fit, ClickHouse 25.3 to 26.x (DECISIONS,
@@ -15,7 +15,7 @@ export function clientOptions(address: ClickHouseAddress): ClickHouseClientConfi
   return {
     ...address,
     application: 'meridian',
-    request_timeout: REQUEST_TIMEOUT_MS,
+    request_timeout: requestMaxMs,
     max_open_connections: 20,
     use_multipart_params_auto: true,
     clickhouse_settings: noConditionCache,

@@ -112,7 +112,6 @@ async function compare(data: RandomData, chance: ReturnType<typeof createChance>
   const question = randomQuestion(chance, data);
   const buckets = randomBuckets(chance, question);
   const ranking = { type: chance.pick(metricTypes), limit: 1_000, offset: 0, search: chance.pick(['', 'e']) };
-  const since = question.range.startAt;
   const search = chance.pick(['', 'e']);
   const asked = chance.pick([reader, choosing]);
   const page = { offset: chance.pick([0, 0, 1, 7]), limit: chance.pick([1, 1_000]) };
@@ -121,7 +120,7 @@ async function compare(data: RandomData, chance: ReturnType<typeof createChance>
     asked.getPageviewSeries(question, buckets),
     asked.getMetrics(question, ranking),
     asked.getExpandedMetrics(question, ranking),
-    asked.getActiveVisitors(question, since),
+    asked.getActiveVisitors(question, question.range),
     asked.listEvents(question, page, { search }),
   ]);
   const all = referenceLog(rows, question, search);
@@ -140,7 +139,7 @@ async function compare(data: RandomData, chance: ReturnType<typeof createChance>
     stats: referenceStats(rows, question),
     series: referenceSeries(rows, question, buckets),
     ...referenceMetrics(rows, question, ranking),
-    active: referenceActive(rows, question, since),
+    active: referenceActive(rows, question, question.range),
     log: all.slice(page.offset, page.offset + page.limit),
     count: all.length,
   });

@@ -3,13 +3,16 @@ import type { Bind } from './query.ts';
 import type { Cohort, Question, Selection } from './question.ts';
 import type { ReadFrom } from './read-from.ts';
 
-/** The session behind a visit, from the visitor_key of its events: the identified one where there is one. */
-export const VISITOR_OF_VISIT = 'bitAnd(max(visitor_key), 9223372036854775807)';
+/** A visitor_key without the bit by which an identified session comes before an anonymous one. */
+const sessionOf = (key: string) => `bitAnd(${key}, 9223372036854775807)`;
 
-/**
- * The visit in a set of many: of ids themselves (UUIDs) one costs twice as much to make and to look into. That two of three million visits share
- * a key is as likely as one in four million.
- */
+/** The session behind a visit, from the visitor_key of its events: the identified one where there is one. */
+export const VISITOR_OF_VISIT = sessionOf('max(visitor_key)');
+
+/** The session behind a row of site_visits, or behind an event whose visit has but one. */
+export const VISITOR_OF_ROW = sessionOf('visitor_key');
+
+/** Stands for the visit's id in sets: a set of UUIDs costs twice as much. That two of three million visits share one has a chance of one in four million. */
 export const VISIT_HASH = 'cityHash64(visit_id)';
 
 /** For questions that the projection by path cannot help: only to look whether it does costs 3 to 10 ms of CPU, more the more parts the table has. */
@@ -24,13 +27,15 @@ export const ONE_THREAD_NO_PROJECTION = `${NO_PROJECTION}, max_threads = 1`;
 /** Order of collection among events of equal time, and the order of entry, exit, first and last. */
 export const EVENT_ORDER = '(created_at, UUIDToNum(event_id))';
 
+type Scope = Pick<Question, 'websiteId' | 'range' | 'collectedSince'>;
+
 /** The website's events of type 1 and 2 inside the range: what visits are judged over, whether they fit the filters or not. */
-export function visitScope(question: Question, bind: Bind): string {
+export function visitScope(question: Scope, bind: Bind): string {
   return `${rangeScope(question, bind)} AND event_type IN (1, 2)`;
 }
 
 /** The website's events inside the range, of any type. */
-export function rangeScope({ websiteId, range, collectedSince }: Question, bind: Bind): string {
+export function rangeScope({ websiteId, range, collectedSince }: Scope, bind: Bind): string {
   const scope = `website_id = ${bind(websiteId, 'UUID')} AND created_at >= ${instant(range.startAt, bind)} AND created_at <= ${instant(range.endAt, bind)}`;
   return `${scope}${collectedCondition(collectedSince, bind)}`;
 }

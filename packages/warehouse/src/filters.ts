@@ -3,7 +3,7 @@ import type { Bind } from './query.ts';
 import type { Comparison, Filter, FilterName, FilterOperator } from './question.ts';
 
 /** The column that each filter looks at. */
-const filterColumn = {
+export const filterColumn = {
   path: 'url_path',
   referrer: 'referrer_domain',
   title: 'page_title',
@@ -24,7 +24,7 @@ const filterColumn = {
   tag: 'tag',
   hostname: 'hostname',
   distinctId: 'distinct_id',
-} as const satisfies Record<FilterName, string>;
+} as const;
 
 /** How the filters that do not simply compare text compare a value. */
 const equality: Partial<Record<FilterName, typeof equalsIgnoringCase>> = {
@@ -73,7 +73,7 @@ export function containsText(column: string, text: string, bind: Bind): string {
 }
 
 /** RE2. The second half is a constant, which is computed before any row is read: so an invalid expression fails where there are none, too. */
-function matchesExpression(column: string, expression: string, bind: Bind): string {
+export function matchesExpression(column: string, expression: string, bind: Bind): string {
   const pattern = bind(`(?i)${expression}`, 'String');
   return `(match(${column}, ${pattern}) AND match('', ${pattern}) IN (0, 1))`;
 }

@@ -27,9 +27,9 @@ export type QuestionChannel = {
 };
 
 const connectionsMax = 20;
-/** Idle connections are not kept much longer: what stands between may forget them without a word. */
+/** Proxies and firewalls drop idle connections silently. */
 const idleMaxMs = 10_000;
-/** Values cannot hold it, as nobody else knows it. */
+/** Random, so that no value can contain it. */
 const boundary = `meridian-${randomUUID()}`;
 
 /**

@@ -1,25 +1,7 @@
+import type { filterColumn } from './filters.ts';
+
 /** Names by which events can be filtered. */
-export type FilterName =
-  | 'path'
-  | 'referrer'
-  | 'title'
-  | 'query'
-  | 'os'
-  | 'browser'
-  | 'device'
-  | 'country'
-  | 'region'
-  | 'city'
-  | 'language'
-  | 'event'
-  | 'utmSource'
-  | 'utmMedium'
-  | 'utmCampaign'
-  | 'utmContent'
-  | 'utmTerm'
-  | 'tag'
-  | 'hostname'
-  | 'distinctId';
+export type FilterName = keyof typeof filterColumn;
 
 /** equal, not equal, contains, does not contain, matches, does not match (an expression), set, not set. */
 export type FilterOperator = 'eq' | 'neq' | 'c' | 'dnc' | 're' | 'nre' | 's' | 'ns';

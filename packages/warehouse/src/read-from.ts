@@ -11,7 +11,7 @@ export type ReadFrom = 'events' | 'rollups';
 /** Decides for a question. It decides what the answer costs, and never what it says. */
 export type ChooseReadFrom = (question: Question) => Promise<ReadFrom>;
 
-/** So many events in a range cost about what it costs to look its ends up, which no rollup answers (tests/load/README.md). */
+/** To read so many events costs about what the two ends of a range cost, which are read from events even with rollups (tests/load/README.md). */
 const fewEventsMax = 150_000;
 
 /**

@@ -1,24 +1,27 @@
-import { dateTime, instant, ONE_THREAD_NO_PROJECTION } from './conditions.ts';
+import { dateTime, eventCondition, instant, ONE_THREAD_NO_PROJECTION } from './conditions.ts';
 import type { Bind } from './query.ts';
 import type { FilterName, Question } from './question.ts';
 
 const hourMs = 3_600_000;
-/** An event lies at most so long before the hour in which its visit began, or its visit is in stray_visits. */
-const beforeHourMs = hourMs;
-/** And less than so long after it: migration 0002 keeps 63 quarters. */
-const afterHourMs = 14.75 * hourMs;
 
-/** The session behind a row of site_visits, or behind an event whose visit has but one. */
-export const VISITOR_OF_ROW = 'bitAnd(visitor_key, 9223372036854775807)';
+/**
+ * Where the events of a visit lie, from the hour in which it began: at most so long before it, and less than so long after it, as migration 0002
+ * keeps 63 quarters. A visit with others is in stray_visits.
+ */
+export const visitWindow = { beforeMs: hourMs, afterMs: 14.75 * hourMs };
 
 /** When the first of the quarters in a row begins, Unix ms. */
-export const FIRST_QUARTER_MS = `toInt64(toUnixTimestamp(start_hour)) * 1000 - ${beforeHourMs}`;
+export const FIRST_QUARTER_MS = `toInt64(toUnixTimestamp(start_hour)) * 1000 - ${visitWindow.beforeMs}`;
 
 /** Filters on what all events of a visit have in common, mostly; site_visits has the same columns. */
 const attributeFilters: readonly FilterName[] = ['browser', 'os', 'device', 'country', 'region', 'city', 'language'];
 
-/** How long it lasted, in whole seconds. */
-export const SECONDS_OF_ROW = 'intDiv(toUnixTimestamp64Milli(last_at) - toUnixTimestamp64Milli(first_at), 1000)';
+const secondsBetween = (first: string, last: string) =>
+  `intDiv(toUnixTimestamp64Milli(${last}) - toUnixTimestamp64Milli(${first}), 1000)`;
+
+/** How long a visit lasted, in whole seconds: from its row, and from its events. */
+export const SECONDS_OF_ROW = secondsBetween('first_at', 'last_at');
+export const SECONDS_OF_VISIT = secondsBetween('min(created_at)', 'max(created_at)');
 
 /** What makes a visit that lies inside the range unfit for an answer from its row in site_visits. */
 export type Irregularity = 'attributes' | 'quarters';
@@ -48,6 +51,15 @@ export function wholeVisits(question: Question, bind: Bind, without: Irregularit
     AND last_at <= ${instant(endAt, bind)}${without ? ` AND NOT (${irregular[without]})` : ''}`;
 }
 
+/** What makes a visit's row unfit for the question: filters look at what its events have in common. */
+export const unfitFor = (question: Question): Irregularity | null => (hasFilters(question) ? 'attributes' : null);
+
+/** The `wholeVisits` that fit the question's filters and bounce rule. */
+export function fittingVisits(question: Question, bind: Bind, without: Irregularity | null): string {
+  const notBounced = question.excludeBounce ? ' AND pageviews != 1' : '';
+  return `${wholeVisits(question, bind, without)} AND ${eventCondition(question, bind)}${notBounced}`;
+}
+
 /**
  * The `wholeVisits` without irregular quarters in two parts, to be read apart: the many that began where every visit but strays is inside the range,
  * for which no times are read, and those near its ends.
@@ -60,7 +72,7 @@ export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [st
 }
 
 /**
- * An entry of the WITH of a query whose events are limited by `inCutVisits`: visits that overlap with the range and are not among
+ * An entry of the WITH of a query whose events are limited by `IN_CUT_VISITS`: visits that overlap with the range and are not among
  * `wholeVisits`, and the times before and behind which their events lie.
  */
 export function cutVisits(question: Question, bind: Bind, without: Irregularity | null): string {
@@ -77,7 +89,7 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
   // its hour can have: to read its own would cost two columns.
   const between = `
       UNION ALL
-      SELECT visit_id, ${fromHour(-beforeHourMs)} AS first_at, ${fromHour(afterHourMs)} AS last_at, 1 AS is_irregular
+      SELECT visit_id, ${fromHour(-visitWindow.beforeMs)} AS first_at, ${fromHour(visitWindow.afterMs)} AS last_at, 1 AS is_irregular
       FROM site_visits FINAL
       WHERE ${site} AND ${began} AND NOT ${atEnds} AND ${irregular.attributes}`;
   const [more, settings] = without === 'attributes' ? [between, ''] : ['', ONE_THREAD_NO_PROJECTION];
@@ -97,12 +109,12 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
 const fromHour = (ms: number): string => `toDateTime64(start_hour, 3, 'UTC') + toIntervalMillisecond(${ms})`;
 
 /** For events of the range, beside `cutVisits` in the WITH. */
-export const inCutVisits = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
+export const IN_CUT_VISITS = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
   AND visit_id IN (SELECT arrayJoin(cut.1))`;
 
 /**
- * A row for each reason why an event may not tell its visit's visitor: an anonymous and an identified session in one visit, or a visit from elsewhere.
- * Visits just outside of the range may be among them: that costs time, and less than to read when each visit began and ended.
+ * Has a row if an event's session may not be its visit's visitor: a visit has an anonymous and an identified session, or the website has a stray
+ * visit. It may be of a visit just outside of the range: to read when each began and ended would cost more than the slower way that this leads to.
  */
 export function visitsOfTwoVisitors(question: Question, bind: Bind): string {
   const { startAt, endAt } = question.range;
@@ -119,7 +131,7 @@ const siteOf = ({ websiteId }: Question, bind: Bind): string => `website_id = ${
 
 /** The hours in which visits begin that have an event between the two instants, but for strays. */
 function beganAround(from: Date, to: Date, bind: Bind): string {
-  return `start_hour BETWEEN ${dateTime(from.getTime() - afterHourMs, bind)} AND ${dateTime(to.getTime() + beforeHourMs, bind)}`;
+  return `start_hour BETWEEN ${dateTime(from.getTime() - visitWindow.afterMs, bind)} AND ${dateTime(to.getTime() + visitWindow.beforeMs, bind)}`;
 }
 
 /** The hours in which visits begin that the range may cut. */

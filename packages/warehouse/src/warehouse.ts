@@ -4,20 +4,22 @@ import { clientOptions } from './client.ts';
 import { findRecentSessions } from './find-recent-sessions.ts';
 import { findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
+import { isValidExpression } from './is-valid-expression.ts';
 import { migrate } from './migrate.ts';
 import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
 import { type ActiveVisitorsContext, getActiveVisitors } from './queries/active-visitors.ts';
-import { type LogOptions, type LogPage, listEvents } from './queries/event-log.ts';
+import { type LogOptions, listEvents } from './queries/event-log.ts';
+import type { LogPage } from './queries/event-log-rows.ts';
 import { getExpandedMetrics } from './queries/expanded-metrics.ts';
 import { getMetrics, type MetricOptions } from './queries/metrics.ts';
 import { getPageviewSeries } from './queries/pageview-series.ts';
 import { getStats } from './queries/stats.ts';
-import type { Question } from './question.ts';
+import type { DateRange, Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
 import { createChooseReadFrom, lookMaxMs, type ReadFrom } from './read-from.ts';
-import { planRetention, setRetention } from './retention.ts';
+import { createWithinRetention, planRetention, setRetention } from './retention.ts';
 import { compareRollups, drawActiveWebsites } from './rollups/compare.ts';
-import { createRunQuery, type OnQuery, readSettings } from './run-query.ts';
+import { createRunQuery, type OnQuery, type QueryContext, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
 import { callsOf, WarehouseError } from './warehouse-error.ts';
@@ -39,6 +41,11 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
   const run = createRunQuery(channel, options.onQuery);
   const look = createRunQuery(channel, options.onQuery, lookMaxMs);
   const choose = createChooseReadFrom(client, look, options.readFrom);
+  const withinRetention = createWithinRetention(look);
+  const asking = async <Value>(question: Question, ask: (kept: Question, from: ReadFrom) => Promise<Value>) => {
+    const kept = await withinRetention(question);
+    return ask(kept, await choose(kept));
+  };
   const { reading, writing } = callsOf(client);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
@@ -50,16 +57,17 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     findStoredEventIds: reading(findStoredEventIds),
     untilInsertsEnd: reading(untilInsertsEnd),
     findRecentSessions: reading(findRecentSessions),
-    getStats: async (question: Question) => getStats(run, question, await choose(question)),
-    getPageviewSeries: async (question: Question, bucketStarts: readonly number[]) =>
-      getPageviewSeries(run, question, bucketStarts, await choose(question)),
-    getActiveVisitors: (context: ActiveVisitorsContext, since: Date) => getActiveVisitors(run, context, since),
-    listEvents: async (question: Question, page: LogPage, options: LogOptions = {}) =>
-      listEvents(run, question, page, options, await choose(question)),
-    getMetrics: async (question: Question, options: MetricOptions) =>
-      getMetrics(run, question, options, await choose(question)),
-    getExpandedMetrics: async (question: Question, options: MetricOptions) =>
-      getExpandedMetrics(run, question, options, await choose(question)),
+    getStats: (question: Question) => asking(question, (kept, from) => getStats(run, kept, from)),
+    getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>
+      asking(question, (kept, from) => getPageviewSeries(run, kept, bucketStarts, from)),
+    getActiveVisitors: (context: ActiveVisitorsContext, range: DateRange) => getActiveVisitors(run, context, range),
+    isValidExpression: (expression: string, context: QueryContext) => isValidExpression(run, expression, context),
+    listEvents: (question: Question, page: LogPage, options: LogOptions = {}) =>
+      asking(question, (kept, from) => listEvents(run, kept, page, options, from)),
+    getMetrics: (question: Question, options: MetricOptions) =>
+      asking(question, (kept, from) => getMetrics(run, kept, options, from)),
+    getExpandedMetrics: (question: Question, options: MetricOptions) =>
+      asking(question, (kept, from) => getExpandedMetrics(run, kept, options, from)),
     purgeWebsite: writing(purgeWebsite),
     purgeCollectedBefore: writing(purgeCollectedBefore),
     /** What server it is and whether its schema is this version's. */

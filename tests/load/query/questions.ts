@@ -124,7 +124,7 @@ export const questions: BenchQuestion[] = [
     name: 'active visitors',
     days: 5 / (24 * 60),
     untilLastEvent: true,
-    ask: (run, question) => getActiveVisitors(run, question, question.range.startAt),
+    ask: (run, question) => getActiveVisitors(run, question, question.range),
     plain: 'SELECT uniqExact(session_id) FROM plain_events WHERE {scope}',
     column: 'event_type',
     atMost10M: 100,

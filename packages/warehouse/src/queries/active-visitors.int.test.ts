@@ -4,7 +4,7 @@ import { createTestWarehouse } from '../test-warehouse.ts';
 
 const { warehouse } = await createTestWarehouse();
 
-test('active visitors are those with a pageview or custom event since the instant, an identified one once', async () => {
+test('active visitors are those with a pageview or custom event in the range, an identified one once', async () => {
   const site = createTestSite(warehouse);
   await site.insert([
     { t: '10:00', session: 'gone' },
@@ -15,10 +15,14 @@ test('active visitors are those with a pageview or custom event since the instan
     { t: '10:06', session: 'anonymous', visit: 'v' },
     { t: '10:07', session: 'jane', visit: 'v', distinctId: 'jane' },
   ]);
-  const active = async (since: number) =>
-    (await warehouse.getActiveVisitors({ websiteId: site.websiteId, route: 'test' }, new Date(since))).value;
+  const active = async (startMs: number, endMs = at('12:00')) => {
+    const range = { startAt: new Date(startMs), endAt: new Date(endMs) };
+    return (await warehouse.getActiveVisitors({ websiteId: site.websiteId, route: 'test' }, range)).value;
+  };
   expect(await active(at('10:05'))).toBe(3);
   expect(await active(at('10:05') + 1)).toBe(3);
   expect(await active(at('10:06') + 1)).toBe(1);
+  expect(await active(at('10:00'), at('10:05'))).toBe(2);
+  expect(await active(at('10:00'), at('10:05') - 1)).toBe(1);
   expect(await active(at('11:00'))).toBe(0);
 });

@@ -1,34 +1,6 @@
 import { SOURCE_OF_EVENT, withChannels } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
 
-/** What events can be broken down by; docs/semantics.md "Breakdowns". */
-export type MetricType =
-  | 'path'
-  | 'entry'
-  | 'exit'
-  | 'title'
-  | 'query'
-  | 'hostname'
-  | 'referrer'
-  | 'domain'
-  | 'channel'
-  | 'event'
-  | 'tag'
-  | 'browser'
-  | 'os'
-  | 'device'
-  | 'screen'
-  | 'language'
-  | 'country'
-  | 'region'
-  | 'city'
-  | 'distinctId'
-  | 'utmSource'
-  | 'utmMedium'
-  | 'utmCampaign'
-  | 'utmContent'
-  | 'utmTerm';
-
 /**
  * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its events).
  * `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that the visit's events carry.
@@ -56,7 +28,7 @@ const foreignReferrer: Dimension = {
   ofRowIsArray: true,
 };
 
-export const dimensions: Record<MetricType, Dimension> = {
+const byType = {
   path: ofEvent('url_path'),
   entry: {
     of: 'visit',
@@ -91,4 +63,9 @@ export const dimensions: Record<MetricType, Dimension> = {
   utmCampaign: ofEvent('utm_campaign'),
   utmContent: ofEvent('utm_content'),
   utmTerm: ofEvent('utm_term'),
-};
+} satisfies Record<string, Dimension>;
+
+/** What events can be broken down by; docs/semantics.md "Breakdowns". */
+export type MetricType = keyof typeof byType;
+
+export const dimensions: Record<MetricType, Dimension> = byType;

@@ -3,7 +3,8 @@ import { formatEventCursor, parseEventCursor } from '../event-cursor.ts';
 import type { Question } from '../question.ts';
 import { at, createTestSite, type TestEvent } from '../test-site.ts';
 import { createTestWarehouse } from '../test-warehouse.ts';
-import type { LogOptions, LogPage } from './event-log.ts';
+import type { LogOptions } from './event-log.ts';
+import type { LogPage } from './event-log-rows.ts';
 
 const { warehouse } = await createTestWarehouse();
 

@@ -3,6 +3,7 @@ import {
   eventCondition,
   NO_PROJECTION,
   VISIT_HASH,
+  VISITOR_OF_ROW,
   VISITOR_OF_VISIT,
   visitCondition,
   visitScope,
@@ -14,10 +15,11 @@ import type { RunQuery } from '../run-query.ts';
 import {
   asksForWholeVisits,
   cutVisits,
-  hasFilters,
-  inCutVisits,
+  fittingVisits,
+  IN_CUT_VISITS,
   SECONDS_OF_ROW,
-  VISITOR_OF_ROW,
+  SECONDS_OF_VISIT,
+  unfitFor,
   wholeVisits,
 } from '../visit-rows.ts';
 
@@ -72,7 +74,7 @@ function visitsOfEvents(question: Question, bind: Bind, among = '1'): string {
       ${VISITOR_OF_VISIT} AS visitor,
       countIf(event_type = 1) AS all_pageviews,
       countIf(fits AND event_type = 1) AS fitting_pageviews,
-      intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS seconds
+      ${SECONDS_OF_VISIT} AS seconds
     FROM events
     WHERE ${visitScope(question, bind)} AND ${among}
     GROUP BY visit_id
@@ -80,7 +82,7 @@ function visitsOfEvents(question: Question, bind: Bind, among = '1'): string {
 }
 
 function statsOfVisits(question: Question): Query {
-  const without = hasFilters(question) ? 'attributes' : null;
+  const without = unfitFor(question);
   return buildQuery(
     (bind) => `
     WITH ${cutVisits(question, bind, without)}
@@ -88,9 +90,9 @@ function statsOfVisits(question: Question): Query {
     FROM (
       SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, pageviews AS fitting_pageviews, ${SECONDS_OF_ROW} AS seconds
       FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, without)} AND ${eventCondition(question, bind)}${question.excludeBounce ? ' AND pageviews != 1' : ''}
+      WHERE ${fittingVisits(question, bind, without)}
       UNION ALL
-      ${visitsOfEvents(question, bind, inCutVisits)}
+      ${visitsOfEvents(question, bind, IN_CUT_VISITS)}
     ) ${NO_PROJECTION}`,
   );
 }
@@ -107,7 +109,7 @@ function statsOfVisitsWithFittingEvents(question: Question): Query {
       FROM site_visits FINAL
       WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
-      SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, inCutVisits)})
+      SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, IN_CUT_VISITS)})
     )`;
   });
 }

@@ -1,14 +1,22 @@
-import { eventCondition, VISIT_HASH, VISITOR_OF_VISIT, visitCondition, visitScope } from '../conditions.ts';
+import {
+  eventCondition,
+  VISIT_HASH,
+  VISITOR_OF_ROW,
+  VISITOR_OF_VISIT,
+  visitCondition,
+  visitScope,
+} from '../conditions.ts';
 import { equalsExactly } from '../filters.ts';
 import type { Bind } from '../query.ts';
 import type { Question } from '../question.ts';
 import {
   asksForWholeVisits,
   cutVisits,
-  hasFilters,
-  inCutVisits,
+  fittingVisits,
+  IN_CUT_VISITS,
   SECONDS_OF_ROW,
-  VISITOR_OF_ROW,
+  SECONDS_OF_VISIT,
+  unfitFor,
   wholeVisits,
 } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
@@ -92,19 +100,17 @@ export const cutOf = (question: Question, type: MetricType, bind: Bind): string 
 /** Of visits' rows; of events where a visit is cut by the range or its events differ. A row does not know the pageviews of each referrer: value_pageviews are the visit's. */
 export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): string {
   const { ofRow = "''", ofRowIsArray } = dimensions[type];
-  const notBounced = question.excludeBounce ? ' AND pageviews != 1' : '';
   return `
     SELECT ${ofRowIsArray ? `arrayJoin(${ofRow})` : ofRow} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
       pageviews AS value_pageviews, pageviews AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
     FROM site_visits FINAL
-    WHERE ${wholeVisits(question, bind, withoutOf(question, type))} AND ${eventCondition(question, bind)}${notBounced}
+    WHERE ${fittingVisits(question, bind, withoutOf(question, type))}
     UNION ALL
-    SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, inCutVisits)})`;
+    SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, IN_CUT_VISITS)})`;
 }
 
-function withoutOf(question: Question, type: MetricType): 'attributes' | null {
-  return dimensions[type].isAttribute || hasFilters(question) ? 'attributes' : null;
-}
+const withoutOf = (question: Question, type: MetricType) =>
+  dimensions[type].isAttribute ? 'attributes' : unfitFor(question);
 
 /** Whether rowsOfSingleEvents gives the same ranking: no visit as a whole decides, but for its visitor. */
 export function areInSingleEvents({ cohort, collectedSince, excludeBounce }: Question, type: MetricType): boolean {
@@ -134,7 +140,7 @@ export function rowsOfSingleEvents(
     ANY LEFT JOIN (
       SELECT visit_id, ${VISITOR_OF_ROW} AS visitor FROM site_visits FINAL WHERE ${wholeVisits(question, bind, null)} AND visitor_key_min != visitor_key
       UNION ALL
-      SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${inCutVisits} GROUP BY visit_id
+      SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${IN_CUT_VISITS} GROUP BY visit_id
     ) AS known USING visit_id
     WHERE ${scope}`;
 }
@@ -160,9 +166,9 @@ export function rowsOfValues(question: Question, type: MetricType, values: reado
       WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor, countIf(event_type = 1) AS visit_pageviews,
-        intDiv(toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)), 1000) AS visit_seconds
+        ${SECONDS_OF_VISIT} AS visit_seconds
       FROM events
-      WHERE ${visitScope(question, bind)} AND ${inCutVisits}
+      WHERE ${visitScope(question, bind)} AND ${IN_CUT_VISITS}
       GROUP BY visit_id
     ) AS of_visit USING visit_id`;
 }

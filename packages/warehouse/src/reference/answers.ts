@@ -4,11 +4,11 @@
  */
 import type { EventRow } from '../event-row.ts';
 import type { MetricType } from '../queries/dimensions.ts';
-import type { LogEvent } from '../queries/event-log.ts';
+import type { LogEvent } from '../queries/event-log-rows.ts';
 import type { ExpandedMetric } from '../queries/expanded-metrics.ts';
 import type { Metric, MetricOptions } from '../queries/metrics.ts';
 import type { Stats } from '../queries/stats.ts';
-import type { Cohort, Question } from '../question.ts';
+import type { Cohort, DateRange, Question } from '../question.ts';
 import { referenceChannel } from './channel.ts';
 import { fitsSelection } from './fits-filter.ts';
 
@@ -96,9 +96,8 @@ const numbersOf = (visits: Visit[], carrying = (visit: Visit) => visit.fitting):
   totaltime: sum(visits.map((visit) => visit.seconds)),
 });
 
-/** Visitors with an event of type 1 or 2 at or after `since`; the question's range and filters do not matter. */
-export function referenceActive(rows: EventRow[], question: Question, since: Date): number {
-  const range = { startAt: since, endAt: new Date(8_000_000_000_000) };
+/** Visitors with an event of type 1 or 2 in the range; the question's own range and filters do not matter. */
+export function referenceActive(rows: EventRow[], question: Question, range: DateRange): number {
   return distinct(wholeVisits(rows, { ...question, range }).map((visit) => visit.visitor));
 }
 

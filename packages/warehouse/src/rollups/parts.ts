@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { rowsOf } from '../client.ts';
-import { readRetention } from '../retention.ts';
+import { readKeptSince } from '../retention.ts';
+import { visitWindow } from '../visit-rows.ts';
 
 export type RollupTable = 'site_visits' | 'stray_visits' | 'site_15m' | 'site_texts';
 
@@ -19,10 +20,6 @@ export type RollupPart = {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** How far the clocks may differ by which this process and ClickHouse judge what has expired. */
-const clocksApartMs = hourMs;
-/** Where the events of a visit lie that is no stray one, from the hour in which it began (migration 0002). */
-const visitWindow = { beforeMs: hourMs, afterMs: 14.75 * hourMs };
 /** The last day that a DateTime holds whole. */
 const endMs = Date.UTC(2106, 0, 1);
 /** Events that one query aggregates at most, unless a single day or month has more. */
@@ -35,8 +32,7 @@ type Range = { fromMs: number; toMs: number };
  * where its table's rows do: quarters, hours, months. To be compared, and put right, in this order: the later ones rely on stray_visits.
  */
 export async function listRollupParts(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<RollupPart[]> {
-  const days = await readRetention(client);
-  const keptMs = days === undefined ? 0 : now.getTime() - days * dayMs + clocksApartMs;
+  const keptMs = (await readKeptSince(client, now))?.getTime() ?? 0;
   const site = scope.websiteIds ? 'website_id IN {websiteIds:Array(UUID)}' : '1';
   const params = { websiteIds: scope.websiteIds };
   /** A visit that began later has no event that may have expired, unless it is a stray one. */

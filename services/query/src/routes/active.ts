@@ -17,9 +17,10 @@ export function activeRoutes(deps: AskingDeps): Hono<QueryEnv> {
     const collectedSince = pendingResetAt ?? undefined;
     const { method, route } = routeOf(c);
     const context = { websiteId, collectedSince, route: `${method} ${route}`, signal: clientSignal(c) };
-    const since = new Date(deps.now().getTime() - activeMs);
+    const endAt = deps.now();
+    const range = { startAt: new Date(endAt.getTime() - activeMs), endAt };
     const { value: visitors, timing } = await askInTurn(deps, c, () =>
-      deps.warehouse.getActiveVisitors(context, since),
+      deps.warehouse.getActiveVisitors(context, range),
     );
     serverTiming(c, timing);
     return c.json({ visitors } satisfies ActiveAnswer);
