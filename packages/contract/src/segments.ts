@@ -39,12 +39,24 @@ export const CohortParameters = z.object({
 });
 export type CohortParameters = z.infer<typeof CohortParameters>;
 
+/** As it is taken from now on: a range that was stored before may start after its end. */
+const NewCohortParameters = CohortParameters.refine(({ dateRange }) => !isReversed(dateRange), {
+  path: ['dateRange'],
+  message: 'starts after its end',
+});
+
+/** Whether a cohort's range is one of two instants and starts after its end. */
+export function isReversed(dateRange: string): boolean {
+  const [, from, to] = cohortRangePattern.exec(dateRange) ?? [];
+  return Number(from) > Number(to);
+}
+
 const Name = z.string().min(1).max(200);
 
 /** Creating and changing take the same: a change replaces the whole record. */
 export const SegmentBody = z.discriminatedUnion('type', [
   z.object({ type: z.literal('segment'), name: Name, parameters: SegmentParameters }),
-  z.object({ type: z.literal('cohort'), name: Name, parameters: CohortParameters }),
+  z.object({ type: z.literal('cohort'), name: Name, parameters: NewCohortParameters }),
 ]);
 
 const SegmentType = z.enum(['segment', 'cohort']);

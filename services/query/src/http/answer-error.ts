@@ -26,8 +26,6 @@ export function answerError(): ErrorHandler<QueryEnv> {
 /** A store that is away, or a question it could not answer, is 503 (never zeros); what nobody foresaw is 500. */
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof WarehouseError && thrown.kind === 'invalid-expression')
-    return new ApiError('bad-request', 'A filter holds an expression that is not valid.', { cause: thrown });
   if (thrown instanceof WarehouseError)
     return new ApiError('service-unavailable', 'Statistics are not available at the moment.', { cause: thrown });
   if (thrown instanceof RegistryError && thrown.kind === 'unavailable')

@@ -8,6 +8,7 @@ import { getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import { refuseInvalidExpressions } from '../statistics/invalid-expression.ts';
 
 const all = '/websites/:websiteId/segments';
 const one = `${all}/:segmentId` as const;
@@ -17,6 +18,11 @@ export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry } = deps;
   const websiteFor = async (c: Context<QueryEnv>, action: WebsiteAction) =>
     (await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId') ?? '', action)).id;
+  const readFields = async (c: Context<QueryEnv>) => {
+    const fields = await readJson(c, SegmentBody);
+    await refuseInvalidExpressions(deps, c, fields);
+    return fields;
+  };
   return new Hono<QueryEnv>()
     .get(all, async (c) => {
       const websiteId = await websiteFor(c, 'read');
@@ -30,7 +36,8 @@ export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
     })
     .post(all, async (c) => {
       const websiteId = await websiteFor(c, 'update');
-      const created = await registry.createSegment(websiteId, await readJson(c, SegmentBody), actorOf(c));
+      const fields = await readFields(c);
+      const created = await registry.createSegment(websiteId, fields, actorOf(c));
       if (!created) throw websiteNotFound();
       return c.json(toSegmentRecord(created) satisfies SegmentRecord);
     })
@@ -41,7 +48,7 @@ export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
     })
     .post(one, async (c) => {
       const websiteId = await websiteFor(c, 'update');
-      const fields = await readJson(c, SegmentBody);
+      const fields = await readFields(c);
       const updated = await registry.updateSegment(websiteId, c.req.param('segmentId'), fields, actorOf(c));
       return c.json(toSegmentRecord(known(updated)) satisfies SegmentRecord);
     })

@@ -95,13 +95,19 @@ test('a unit that does not exist is 400 that names it', async () => {
   }
 });
 
-test('an expression that is not valid is 400, with and without events; one that would backtrack is answered', async () => {
+test('an expression that is not valid is 400 that names its filter, with and without events; one that would backtrack is answered', async () => {
   for (const site of [
     await api.siteWith([{ t: '10:00', urlPath: '/aaaaaaaaaaaaaaaaaaaaaaaaaaaa!' }]),
     await api.siteWith(),
   ]) {
     const refused = await site.get('/stats', { path: 're.(' });
     expect([refused.status, insides.test(refused.text)]).toEqual([400, false]);
+    expect(Object.keys(refused.json.error.properties)).toEqual(['path']);
+    for (const route of ['/pageviews', '/events', '/metrics', '/metrics/expanded']) {
+      const query = { type: 'path', path: '/a', title: 're.a+', utm_source2: 'nre.a{1001}' };
+      const { status, json } = await site.get(route, query);
+      expect([status, Object.keys(json.error.properties)], route).toEqual([400, ['utm_source2']]);
+    }
     expect((await site.get('/stats', { path: 're.^(([a-z/])+.)+[A-Z]([a-z])+$' })).status).toBe(200);
   }
 });

@@ -27,6 +27,19 @@ export function parseFilters(params: URLSearchParams): Filter[] {
   });
 }
 
+/** The regular expressions in a query string's filters, and the parameters that hold them. */
+export function expressionsIn(params: URLSearchParams): { key: string; expression: string }[] {
+  return [...params].flatMap(([key, text]) =>
+    filterNameOf(key) === null
+      ? []
+      : parseValue(key, text)
+          .filter(({ op }) => isExpression(op))
+          .flatMap(({ values }) => values.map((expression) => ({ key, expression }))),
+  );
+}
+
+export const isExpression = (op: FilterOperator): boolean => op === 're' || op === 'nre';
+
 type OperatorAndValues = Pick<Comparison, 'op' | 'values'>;
 
 /** One condition, or none when every value was empty. */

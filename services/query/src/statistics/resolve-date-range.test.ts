@@ -108,8 +108,11 @@ test('bounds outside of 1970 to 2200 are 400, those years are taken', () => {
 });
 
 test('a start after the end is 400, at the same instant it is not', () => {
-  expect(() => resolve({ startAt: 2, endAt: 1 })).toThrow('The range starts after its end.');
-  expect(() => resolve({ startAt: now.getTime() + 1 })).toThrow('The range starts after its end.');
+  const refusal = (name: string) =>
+    expect.objectContaining({ message: 'The range starts after its end.', properties: { [name]: expect.anything() } });
+  expect(() => resolve({ startAt: 2, endAt: 1 })).toThrow(refusal('startAt'));
+  expect(() => resolve({ startAt: now.getTime() + 1 })).toThrow(refusal('startAt'));
+  expect(() => resolve({ startDate: '2026-06-02', endAt: 1 })).toThrow(refusal('startDate'));
   expect(resolve({ startAt: 5, endAt: 5 })).toEqual(['1970-01-01T00:00:00.005Z', '1970-01-01T00:00:00.005Z']);
 });
 

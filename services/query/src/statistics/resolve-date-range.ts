@@ -1,7 +1,6 @@
 import type { RangeQuery } from '@meridian/contract/statistics';
-import { ApiError } from '@meridian/runtime/http/api-error';
 import type { DateRange } from '@meridian/warehouse/question';
-import { badRequest } from '../http/bad-request.ts';
+import { badRequest, refusedValue } from '../http/bad-request.ts';
 import type { TimeZone } from './time-zone.ts';
 
 const dayMs = 86_400_000;
@@ -20,19 +19,23 @@ type Bounds = Omit<RangeQuery, 'timezone'>;
 export function resolveDateRange(bounds: Bounds, zone: TimeZone, now: Date): DateRange {
   const endMs = boundOf('end', bounds, zone) ?? now.getTime();
   const startMs = boundOf('start', bounds, zone) ?? endMs - dayMs;
-  if (startMs > endMs) throw new ApiError('bad-request', 'The range starts after its end.');
+  const startName = nameOf('start', bounds);
+  if (startName && startMs > endMs) throw refusedValue(startName, 'The range starts after its end.');
   return { startAt: new Date(startMs), endAt: new Date(endMs) };
 }
 
 function boundOf(edge: 'start' | 'end', bounds: Bounds, zone: TimeZone): number | undefined {
-  const at = bounds[`${edge}At`];
-  const date = bounds[`${edge}Date`];
-  const ms = at ?? (date === undefined ? undefined : parseDate(date, edge, zone));
-  if (ms === undefined) return undefined;
-  const name = at === undefined ? `${edge}Date` : `${edge}At`;
+  const name = nameOf(edge, bounds);
+  if (name === undefined) return undefined;
+  const ms = bounds[`${edge}At`] ?? parseDate(bounds[`${edge}Date`] ?? '', edge, zone);
   if (Number.isNaN(ms)) throw badRequest(name, 'must be an ISO 8601 date or datetime');
   if (ms < earliestMs || ms > latestMs) throw badRequest(name, 'must lie between 1970 and 2200');
   return ms;
+}
+
+/** The parameter that decides about the bound; undefined when none was given. */
+function nameOf(edge: 'start' | 'end', bounds: Bounds): keyof Bounds | undefined {
+  return ([`${edge}At`, `${edge}Date`] as const).find((name) => bounds[name] !== undefined);
 }
 
 const isoDate =

@@ -1,5 +1,6 @@
 import {
   CohortParameters,
+  isReversed,
   SegmentParameters,
   type SegmentParameters as StoredSelection,
 } from '@meridian/contract/segments';
@@ -44,6 +45,7 @@ async function readParameters(
 
 function toCohort(parameters: CohortParameters, zone: TimeZone, now: Date): Question['cohort'] {
   const { dateRange, action } = parameters;
+  if (isReversed(dateRange)) throw badRequest('cohort', 'has a range that starts after its end');
   return { ...toSelection(parameters), range: cohortRange(dateRange, zone, now), action };
 }
 
