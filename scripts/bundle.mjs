@@ -1,4 +1,5 @@
-// Bundles the service in the current folder into `dist`, or into the folder that is given: all that its image needs. Run by `npm run build`.
+// Bundles the service in the current folder into `dist`, or into the folder that is given: all that its image needs.
+// Run by `npm run build`.
 //
 //   dist/bin/main.js        and, where the bundle looks at migrations, these in dist/*-migrations; where it has the API page, dist/swagger-ui
 //   dist/package.json       the few packages that cannot be in a bundle; `npm install --omit=dev` in dist brings them
@@ -9,7 +10,10 @@ const [outdir = 'dist'] = process.argv.slice(2);
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 const { name, version, dependencies } = readJson('package.json');
 
-/** Native code and data files are loaded from node_modules beside the bundle. The latter are named in package.json only, not imported. */
+/**
+ * Native code and data files are loaded from node_modules beside the bundle. The latter are named in package.json only,
+ * not imported.
+ */
 const native = ['@node-rs/argon2', 'lz4-napi'];
 const dataFiles = Object.keys(dependencies).filter((name) => name.startsWith('@ip-location-db/'));
 

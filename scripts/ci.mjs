@@ -1,5 +1,5 @@
-// Runs `npm test` (arguments narrow it) and prints `N passed, N failed, N skipped` as its last line. Green only when something passed
-// and nothing failed.
+// Runs `npm test` (arguments narrow it) and prints `N passed, N failed, N skipped` as its last line. Green only when
+// something passed and nothing failed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,8 @@ rmSync(directory, { recursive: true });
 
 const tests = report.testResults.flatMap((file) => file.assertionResults);
 const passed = tests.filter((test) => test.status === 'passed').length;
-// A file that cannot be loaded has no tests but is a failure; so is what vitest reports only by its exit status (stores that do not start).
+// A file that cannot be loaded has no tests but is a failure; so is what vitest reports only by its exit status (stores
+// that do not start).
 const brokenFiles = report.testResults.filter(
   (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
 ).length;

@@ -1,4 +1,5 @@
-// Brings node_modules in line with the lock file. Runs before `npm start` and `npm test`; takes a few milliseconds when nothing changed.
+// Brings node_modules in line with the lock file. Runs before `npm start` and `npm test`; takes a few milliseconds when
+// nothing changed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

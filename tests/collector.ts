@@ -1,7 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import { type Answer, type Api, always, eventually, type Stats } from './api-client.ts';
 
-/** POST with exactly the headers given, as senders that are not browsers and not fetch do it; a string or Buffer is sent as it is. */
+/**
+ * POST with exactly the headers given, as senders that are not browsers and not fetch do it; a string or Buffer is sent
+ * as it is.
+ */
 export function post(url: string, headers: Record<string, string>, body: unknown): Promise<Answer> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return new Promise((resolve, reject) => {
@@ -60,8 +63,8 @@ export type LoggedEvent = {
 };
 
 /**
- * The website's event log, oldest first, as soon as it has `count` events that fit `query`, a page of 1,000 at most, and the five numbers know its
- * pageviews: a block is in the log a moment before it is in the rollups.
+ * The website's event log, oldest first, as soon as it has `count` events that fit `query`, a page of 1,000 at most,
+ * and the five numbers know its pageviews: a block is in the log a moment before it is in the rollups.
  */
 export async function loggedEvents(
   api: Api,

@@ -22,8 +22,8 @@ process.on('exit', () => {
 });
 
 /**
- * Starts a command in the project's root. Only the variables given and those of the system reach it. `ownGroup`: as a terminal
- * starts it, so that `kill(-pid)` is Ctrl-C.
+ * Starts a command in the project's root. Only the variables given and those of the system reach it. `ownGroup`: as a
+ * terminal starts it, so that `kill(-pid)` is Ctrl-C.
  */
 export function startProcess(command: string, args: string[], env: Record<string, string>, ownGroup = false): Process {
   const { PATH = '', HOME = '', LANG = '' } = process.env;

@@ -5,8 +5,9 @@ import { promisify } from 'node:util';
 import { root } from './processes.ts';
 
 /**
- * Makes what an image of the service holds, in a folder that knows nothing of the repository: its bundle and the packages it asks for. As
- * deploy/Dockerfile does, but with the packages of the repository instead of npm's: tests need no network.
+ * Makes what an image of the service holds, in a folder that knows nothing of the repository: its bundle and the
+ * packages it asks for. As deploy/Dockerfile does, but with the packages of the repository instead of npm's: tests need
+ * no network.
  */
 export async function makeServiceImage(service: string, image: string): Promise<void> {
   const folder = join(root, 'services', service);

@@ -13,8 +13,8 @@ export type Region = (typeof regions)[number];
 const password = 'end-to-end-regions';
 
 /**
- * Two clusters that share the registry and nothing else, each with a Redis and a ClickHouse of its own. `settingsOf`: more settings of the
- * regions, which may lead through proxies to each other and to the registry.
+ * Two clusters that share the registry and nothing else, each with a Redis and a ClickHouse of its own. `settingsOf`:
+ * more settings of the regions, which may lead through proxies to each other and to the registry.
  */
 export async function createTwoRegions(
   settingsOf: (given: {

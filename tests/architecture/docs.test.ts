@@ -54,6 +54,14 @@ test('every use of the meridian command that a document shows is in its usage', 
   for (const words of shown) expect(usage).toMatch(new RegExp(`^  ${words}\\b`, 'm'));
 });
 
+const sourceFiles = ['packages', 'services']
+  .flatMap((folder) => readdirSync(join(root, folder)).map((part) => join(folder, part, 'src')))
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => join(folder, file)),
+  );
+
 test('every setting is in .env.example and in the README, and nothing else is', () => {
   const inExample = [...read('.env.example').matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
   const inReadme = [...read('README.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)`/gm)].map(([, name]) => name);
@@ -61,19 +69,25 @@ test('every setting is in .env.example and in the README, and nothing else is', 
   expect(inReadme.sort()).toEqual([...settings].sort());
 });
 
+/** A comment's lines as one. */
+const withoutLineBreaks = (code: string) => code.replaceAll(/\n *(?:\*|\/\/) /g, ' ');
+
 test('a section that the code names as its source exists', () => {
   const sections = [...read('docs/semantics.md').matchAll(/^## (.+)$/gm)].map(([, title]) => title);
-  const sources = ['packages', 'services'].flatMap((folder) =>
-    readdirSync(join(root, folder)).map((part) => join(folder, part, 'src')),
-  );
-  const files = sources.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => join(folder, file)),
-  );
-  const named = files.flatMap((file) =>
-    [...read(file).matchAll(/docs\/semantics\.md "([^"]+)"/g)].map(([, section]) => ({ file, section })),
+  const named = sourceFiles.flatMap((file) =>
+    [...withoutLineBreaks(read(file)).matchAll(/docs\/semantics\.md "([^"]+)"/g)].map(([, section]) => ({
+      file,
+      section,
+    })),
   );
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ section }) => !sections.includes(section ?? ''))).toEqual([]);
+});
+
+test('comments are as wide as the code at most, but for what is indented in them', () => {
+  const comments = sourceFiles.flatMap((file) =>
+    [...read(file).matchAll(/^ *(?:\/\/|\/\*\*|\*) \S.*$/gm)].map(([line]) => line),
+  );
+  expect(comments.length).toBeGreaterThan(1_000);
+  expect(comments.filter((line) => line.length > 120)).toEqual([]);
 });

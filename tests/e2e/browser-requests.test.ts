@@ -6,7 +6,8 @@ import { loggedEvents } from '../collector.ts';
 import { startMeridian } from '../meridian.ts';
 import { openShop, type Shop } from '../shop.ts';
 
-// The requests of pages of another origin one by one: which of them the browser asks leave for, lets go and lets the page read.
+// The requests of pages of another origin one by one: which of them the browser asks leave for, lets go and lets the
+// page read.
 const meridian = await startMeridian({ FLUSH_MAX_WAIT_MS: '10' });
 const endpoint = `${meridian.origin}/api/send`;
 const admin = await logIn(`${meridian.origin}/api`, 'admin', meridian.password);

@@ -11,7 +11,8 @@ import { type Api, always, chrome, createWebsite, eventually, logIn, request, ty
 import { runMeridian } from '../command.ts';
 import { freePort, type Process, startService, untilReady } from '../processes.ts';
 
-// Production's shape with the users of infra/clickhouse/users.xml: each process may do its own work in ClickHouse and nothing else.
+// Production's shape with the users of infra/clickhouse/users.xml: each process may do its own work in ClickHouse and
+// nothing else.
 
 const patienceMs = 180_000;
 const processes: Process[] = [];

@@ -11,8 +11,9 @@ import { freePort, type Process, startProcess, startService, untilReady } from '
 import { createStores } from '../stores.ts';
 
 /*
- * Every operation that the official client and we have in common, called by the client as it is published: on a self-hosted instance under
- * /api with a session, on a cloud under /v1 with a key. What comes back is what our document says.
+ * Every operation that the official client and we have in common, called by the client as it is published: on a
+ * self-hosted instance under /api with a session, on a cloud under /v1 with a key. What comes back is what our document
+ * says.
  */
 
 const appSecret = 'a secret of the tests of the client, long enough';
@@ -157,7 +158,10 @@ const inputs: Record<string, () => object | Promise<object>> = {
   getWebsiteExpandedMetrics: () => ({ websiteId, ...always(), type: 'browser' }),
 };
 
-/** A client for one operation, with the credential of its mode. What ends a session, or a password, is done with an account of its own. */
+/**
+ * A client for one operation, with the credential of its mode. What ends a session, or a password, is done with an
+ * account of its own.
+ */
 async function clientFor(mode: Mode, id: string): Promise<UmamiClient> {
   const ownSession = ['logout', 'updateMyPassword'].includes(id);
   // The query service of a cloud does not collect.

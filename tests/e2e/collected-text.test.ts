@@ -3,7 +3,8 @@ import { type Answer, chrome, createWebsite, logIn } from '../api-client.ts';
 import { type LoggedEvent, loggedEvents, post, statsOf } from '../collector.ts';
 import { startMeridian } from '../meridian.ts';
 
-// Faults that others' collectors had with texts, each as the whole kind: no text loses its event, let alone its neighbours.
+// Faults that others' collectors had with texts, each as the whole kind: no text loses its event, let alone its
+// neighbours.
 const meridian = await startMeridian({ FLUSH_MAX_WAIT_MS: '10' });
 const api = `${meridian.origin}/api`;
 const admin = await logIn(api, 'admin', meridian.password);

@@ -6,7 +6,8 @@ import { runMeridian } from '../command.ts';
 import { freePort, type Process, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
-// What a request holds, read back from the log of the processes that it came to: one line of JSON for each, whatever is in it.
+// What a request holds, read back from the log of the processes that it came to: one line of JSON for each, whatever is
+// in it.
 
 const patienceMs = 120_000;
 const ports = { ingest: await freePort(), query: await freePort() };

@@ -5,7 +5,8 @@
  *   set -a; . /tmp/stores.env; set +a
  *   node --import tsx tests/e2e/record-region-messages.ts . /tmp/version-1 > tests/e2e/region-messages/2-to-1.jsonl
  *
- * with the checkouts, installed, of who sends and who is sent to. Versions are numbered as region-versions.test.ts tells.
+ * with the checkouts, installed, of who sends and who is sent to. Versions are numbered as region-versions.test.ts
+ * tells.
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

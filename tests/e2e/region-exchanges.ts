@@ -30,7 +30,10 @@ const mixed = [
   { type: 'event', payload: { website: websites.eu, url: '/5', title: 'Grüße', data: { plan: 'pro' } } },
 ];
 
-/** A token of eu. With the first event it opens the visit that all the others join, so that answers are the same each time. */
+/**
+ * A token of eu. With the first event it opens the visit that all the others join, so that answers are the same each
+ * time.
+ */
 const token =
   '11111111-1111-4111-8111-111111111111.7fdadeee-a6cf-5ce6-8b11-7420bf1f1ce2.01a22206-ca00-789d-afcb-11eef99cab6a.mx0cyo00.tp7o00..nWuIol1cb_qLsVvpgBp61IlH3F5hybOLiy0ZxcyW7BU';
 
@@ -83,8 +86,8 @@ export const clientQuestions = [
 const ofConnection = ['connection', 'content-length', 'host', 'keep-alive', 'transfer-encoding'];
 
 /**
- * Stands between two regions: hands what it gets on to the port `to`, or gives the recorded answers in their order, and keeps every exchange.
- * `what()` names the next one.
+ * Stands between two regions: hands what it gets on to the port `to`, or gives the recorded answers in their order, and
+ * keeps every exchange. `what()` names the next one.
  */
 export async function startRelay(to: number | readonly Exchange[], what: () => string) {
   const exchanges: Exchange[] = [];

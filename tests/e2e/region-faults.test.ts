@@ -6,7 +6,10 @@ import { createTwoRegions, type Region } from '../two-regions.ts';
 
 type Proxy = Awaited<ReturnType<typeof createTestProxy>>;
 
-/** Between us and eu, and between eu and the registry, stands what breaks them; eu has a replica of the registry as well. */
+/**
+ * Between us and eu, and between eu and the registry, stands what breaks them; eu has a replica of the registry as
+ * well.
+ */
 const proxies = {} as { link: Proxy; registry: Proxy };
 const cluster = await createTwoRegions(async ({ ports, registryUrl }) => {
   const registry = new URL(registryUrl);

@@ -22,10 +22,11 @@ import {
 } from './region-exchanges.ts';
 
 /*
- * Regions are upgraded one after the other, so that for a while two versions hand on to each other. `region-messages` has what that looked like:
- * `2-to-1.jsonl` what a region of version 2 sent to one of version 1 and was answered, and what it kept for it, byte for byte, recorded with both
- * at work. A change of what regions send makes a new version here. What a version sent to its own stays, and has to be understood; what it sent to others
- * goes with the next version, which sends something else.
+ * Regions are upgraded one after the other, so that for a while two versions hand on to each other. `region-messages`
+ * has what that looked like: `2-to-1.jsonl` what a region of version 2 sent to one of version 1 and was answered, and
+ * what it kept for it, byte for byte, recorded with both at work. A change of what regions send makes a new version
+ * here. What a version sent to its own stays, and has to be understood; what it sent to others goes with the next
+ * version, which sends something else.
  */
 
 /** What today's regions send; its recordings are those of the newest version. */
@@ -97,7 +98,9 @@ function signatureOf(fields: (string | undefined)[], { method, path }: Exchange[
     .digest('base64url');
 }
 
-/** How version 1 read a claim: whatever is sent has to be readable so as long as a region of that version may be there. */
+/**
+ * How version 1 read a claim: whatever is sent has to be readable so as long as a region of that version may be there.
+ */
 function readClaim(request: Exchange['request']): object | null {
   const [from, at, age, address, signature, ...rest] = String(request.headers['x-meridian-peer']).split(',');
   if (rest.length > 0 || signature !== signatureOf([from, at, age, address], request)) return null;

@@ -3,7 +3,8 @@ import { chrome, createWebsite, logIn } from '../api-client.ts';
 import { accepted, loggedEvents, post, ranking, statsOf } from '../collector.ts';
 import { startMeridian } from '../meridian.ts';
 
-// What Umami's tracker scripts put on the wire, request by request; that browsers can send it is shown in a real browser in browser.test.ts.
+// What Umami's tracker scripts put on the wire, request by request; that browsers can send it is shown in a real
+// browser in browser.test.ts.
 const meridian = await startMeridian({ FLUSH_MAX_WAIT_MS: '10' });
 const api = `${meridian.origin}/api`;
 const admin = await logIn(api, 'admin', meridian.password);

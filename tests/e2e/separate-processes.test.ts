@@ -4,7 +4,10 @@ import { type Accepted, statsOf } from '../collector.ts';
 import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
-/** Production's shape: two processes of each service, addresses in the environment, stores prepared by `npm run migrate`. */
+/**
+ * Production's shape: two processes of each service, addresses in the environment, stores prepared by
+ * `npm run migrate`.
+ */
 const processes: Process[] = [];
 const ports = { ingest: [await freePort(), await freePort()], query: [await freePort(), await freePort()] };
 const collect = (index: number) => `http://127.0.0.1:${ports.ingest[index]}/api`;

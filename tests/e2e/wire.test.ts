@@ -3,7 +3,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { chrome, createWebsite, logIn, request } from '../api-client.ts';
 import { startMeridian } from '../meridian.ts';
 
-// The one port of `npm start`, where collection and the query API answer side by side: what is written on it, byte for byte.
+// The one port of `npm start`, where collection and the query API answer side by side: what is written on it, byte for
+// byte.
 const meridian = await startMeridian();
 const port = Number(new URL(meridian.origin).port);
 const api = `${meridian.origin}/api`;

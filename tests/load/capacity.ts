@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { type Capacity, type Load, loadDefaults, planCapacity } from './plan-capacity.ts';
 
 /*
- * What a region needs for a load: npm run capacity -- --events-per-second 1000000. Every number of plan-capacity.ts's Load is an option, by its
- * name with hyphens.
+ * What a region needs for a load: npm run capacity -- --events-per-second 1000000. Every number of plan-capacity.ts's
+ * Load is an option, by its name with hyphens.
  */
 
 const names = Object.keys(loadDefaults) as (keyof Load)[];

@@ -6,8 +6,8 @@ export type Target = { port: number; pid: number };
 export type LoadResult = { requests: number; failed: number; seconds: number; cpuSeconds: number };
 
 /**
- * Keeps `connections` busy for `seconds`, one request after the other on each, and counts what the targets' processes pay. Each
- * target has as many connections as the others.
+ * Keeps `connections` busy for `seconds`, one request after the other on each, and counts what the targets' processes
+ * pay. Each target has as many connections as the others.
  */
 export async function closedLoad(options: {
   targets: readonly [Target, ...Target[]];

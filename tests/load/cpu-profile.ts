@@ -9,7 +9,10 @@ type CpuProfile = { nodes: { id: number; callFrame: CallFrame }[]; samples: numb
 
 const shown = 15;
 
-/** Prints the functions and the files in which a process spent its time by itself, of all `.cpuprofile` files of the folder. */
+/**
+ * Prints the functions and the files in which a process spent its time by itself, of all `.cpuprofile` files of the
+ * folder.
+ */
 export function printCpuProfiles(folder: string): void {
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))) {
     const profile: CpuProfile = JSON.parse(readFileSync(join(folder, file), 'utf8'));

@@ -10,8 +10,8 @@ const goals: Record<'send' | 'batch', Goal> = {
 };
 
 /**
- * Events per CPU-second of a collector, on `/send` and `/batch`, as a share of the requests per CPU-second of the bare server, which
- * is sent the same as `/send`. Each round measures all of them, one after the other.
+ * Events per CPU-second of a collector, on `/send` and `/batch`, as a share of the requests per CPU-second of the bare
+ * server, which is sent the same as `/send`. Each round measures all of them, one after the other.
  */
 export async function measureEventsPerCpuSecond({ options, stores, ingest, bare }: LoadContext): Promise<Row[]> {
   const nextSend = createVisitors(sendTraffic(stores.websites, 20_000));

@@ -22,11 +22,17 @@ end`;
 export type FullLog = {
   /** Events in the log when it is full. */
   events: number;
-  /** Fills the log, which a worker must have emptied, and waits until a worker has done so again. Gives the seconds from full to empty. */
+  /**
+   * Fills the log, which a worker must have emptied, and waits until a worker has done so again. Gives the seconds from
+   * full to empty.
+   */
   drain(): Promise<number>;
 };
 
-/** Collects `eventsMin` events at least, from browsers and in batches, and keeps the log to fill it again and again. No worker may run. */
+/**
+ * Collects `eventsMin` events at least, from browsers and in batches, and keeps the log to fill it again and again. No
+ * worker may run.
+ */
 export async function createFullLog({ stores, ingest }: LoadContext, eventsMin: number): Promise<FullLog> {
   const { redis } = stores;
   const browsers = createVisitors(sendTraffic(stores.websites, 20_000));

@@ -1,7 +1,10 @@
 import { cpus, loadavg, totalmem } from 'node:os';
 import type { Redis } from 'ioredis';
 
-/** How many processes wanted a core in the last minute: well above 0 before a measurement, something else runs on the machine. */
+/**
+ * How many processes wanted a core in the last minute: well above 0 before a measurement, something else runs on the
+ * machine.
+ */
 export const loadAverage = (): string => (loadavg()[0] ?? 0).toFixed(1);
 
 /** The machine and the version of node. */

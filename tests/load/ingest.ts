@@ -1,6 +1,6 @@
-// Measures the product on this machine and says what it should reach: `npm run load:ingest -- [--only send,batch] [--seconds 3]
-// [--rounds 7] [--memory-minutes 1] [--from-source] [--profile]`. Ratios of one run are worth something; absolute figures depend on
-// the machine and on what else it does.
+// Measures the product on this machine and says what it should reach:
+// `npm run load:ingest -- [--only send,batch] [--seconds 3] [--rounds 7] [--memory-minutes 1] [--from-source]
+// [--profile]`. Ratios of one run are worth something; absolute figures depend on the machine and on what else it does.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -39,7 +39,10 @@ export async function startLoadStores(dataDir: string, withClickHouse: boolean) 
       });
       for (const table of tables.toString().trim().split('\n')) await clickhouse({ query: `TRUNCATE TABLE ${table}` });
     },
-    /** One statement for ClickHouse, in the product's database. `settings`: of ClickHouse, with the statement as `query`. */
+    /**
+     * One statement for ClickHouse, in the product's database. `settings`: of ClickHouse, with the statement as
+     * `query`.
+     */
     clickhouse,
     async stop() {
       redis.disconnect();

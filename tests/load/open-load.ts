@@ -2,16 +2,20 @@ import type { Target } from './closed-load.ts';
 import { connectSender } from './sender.ts';
 import type { NextVisitor } from './visitors.ts';
 
-/** Before the counted requests, at the same rate, so that both sides have seen all connections and compiled what they run. */
+/**
+ * Before the counted requests, at the same rate, so that both sides have seen all connections and compiled what they
+ * run.
+ */
 const leadInSeconds = 1;
 
 /** `latenciesMs`: ascending. */
 export type OpenLoadResult = { latenciesMs: Float64Array; failed: number };
 
 /**
- * Sends requests at random times (a Poisson process), `perSecond` on average for `seconds`, whether earlier ones are answered or not:
- * the times are fixed beforehand. A latency counts from the time at which the request should have left, so that what waits for a free
- * connection, or for a sender that has no time, counts as well (no coordinated omission). Sends every request, however long that takes.
+ * Sends requests at random times (a Poisson process), `perSecond` on average for `seconds`, whether earlier ones are
+ * answered or not: the times are fixed beforehand. A latency counts from the time at which the request should have
+ * left, so that what waits for a free connection, or for a sender that has no time, counts as well (no coordinated
+ * omission). Sends every request, however long that takes.
  */
 export async function openLoad(options: {
   target: Target;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { LoadStores } from './load-stores.ts';
 
 /**
- * Inserts the stored events once more as a client does that does nothing else: in blocks of `blockRows`, one after the other, encoded
- * beforehand. `insert` gives the seconds that it took.
+ * Inserts the stored events once more as a client does that does nothing else: in blocks of `blockRows`, one after the
+ * other, encoded beforehand. `insert` gives the seconds that it took.
  */
 export async function createPlainInserts({ clickhouse }: LoadStores, blockRows: number) {
   const columns = await clickhouse({

@@ -26,7 +26,10 @@ export const measured = {
   batchPerCore: 88_000,
   /** Events per CPU-second of a worker without ClickHouse. */
   workerPerCore: 599_000,
-  /** Microseconds of Redis's one thread for an event: appended in calls of some ten or of hundreds, handed out and deleted. */
+  /**
+   * Microseconds of Redis's one thread for an event: appended in calls of some ten or of hundreds, handed out and
+   * deleted.
+   */
   redisAppendSendUs: 16,
   redisAppendBatchUs: 11,
   redisConsumeUs: 0.4,

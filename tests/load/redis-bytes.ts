@@ -8,7 +8,10 @@ import { createVisitors } from './visitors.ts';
 const secondsMax = 3;
 const goal = { atLeast: 220, aim: 120, unit: ' bytes', lowerIsBetter: true };
 
-/** What an event costs in Redis while no worker takes it away: all memory that came, with the state of visits, divided by the events. */
+/**
+ * What an event costs in Redis while no worker takes it away: all memory that came, with the state of visits, divided
+ * by the events.
+ */
 export async function measureRedisBytes({ options, stores, ingest }: LoadContext): Promise<Row[]> {
   const loads = [
     {

@@ -6,8 +6,9 @@ import { connectProducer, connectWorker, patience, startOwnRedis } from '@meridi
 import type { Redis } from 'ioredis';
 
 /*
- * What an event costs the one thread of Redis on its way through the log, in microseconds of CPU: node --import tsx tests/load/redis-cpu.ts
- * CPU and not the clock, so that other work on the machine matters little. Prints one line for each size of a call.
+ * What an event costs the one thread of Redis on its way through the log, in microseconds of CPU: node --import tsx
+ * tests/load/redis-cpu.ts CPU and not the clock, so that other work on the machine matters little. Prints one line for
+ * each size of a call.
  */
 
 const partitions = 1;

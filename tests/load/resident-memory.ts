@@ -14,8 +14,8 @@ const sizeGoal = { atLeast: 250, aim: 150, unit: ' MB', lowerIsBetter: true };
 const growthGoal = { atLeast: 1.1, aim: 1.05, unit: ' x', lowerIsBetter: true };
 
 /**
- * Memory of a collector to which a million sessions come within the given minutes, in batches, while browsers send as well and a
- * worker takes the events away.
+ * Memory of a collector to which a million sessions come within the given minutes, in batches, while browsers send as
+ * well and a worker takes the events away.
  */
 export async function measureResidentMemory({ options, stores, services }: LoadContext): Promise<Row[]> {
   await stores.emptyLog();

@@ -17,8 +17,8 @@ const goals: Record<Fsync, Goal> = {
 type Round = { perSecond: number; floor: OpenLoadResult; own: OpenLoadResult };
 
 /**
- * Latency of `/send` at half of the rate that was just measured as the maximum; the bare server at the same rate beside it, since
- * sender, stores and collector share the machine.
+ * Latency of `/send` at half of the rate that was just measured as the maximum; the bare server at the same rate beside
+ * it, since sender, stores and collector share the machine.
  */
 export async function measureSendLatency({ options, stores, ingest, bare }: LoadContext): Promise<Row[]> {
   const nextVisitor = createVisitors(sendTraffic(stores.websites, 20_000));

@@ -10,7 +10,8 @@ export type Sender = {
 };
 
 /**
- * As cheap as can be, since it shares the machine with what it measures. Understands answers with a content-length only.
+ * As cheap as can be, since it shares the machine with what it measures. Understands answers with a content-length
+ * only.
  * @throws (in `send`, as an uncaught error) when the server closes the connection
  */
 export async function connectSender(port: number, nextVisitor: NextVisitor): Promise<Sender> {

@@ -8,7 +8,9 @@ type Service = 'ingest' | 'worker' | 'query';
 type Started = Target & { process: Process };
 export type Services = ReturnType<typeof createServices>;
 
-/** Starts services as production runs them, from bundles that are made here, or from their sources; and the bare server. */
+/**
+ * Starts services as production runs them, from bundles that are made here, or from their sources; and the bare server.
+ */
 export function createServices(options: {
   env: Record<string, string>;
   fromSource: boolean;

@@ -18,8 +18,9 @@ const askEveryMs = 20;
 const goal = { atLeast: 2, aim: 1, unit: ' s', lowerIsBetter: true };
 
 /**
- * Time from the 200 of an event to the first answer of the API that shows it, while collector, worker and query process work at half of
- * what the collector takes at most. The marked events belong to a website of their own, whose event log is asked again and again.
+ * Time from the 200 of an event to the first answer of the API that shows it, while collector, worker and query process
+ * work at half of what the collector takes at most. The marked events belong to a website of their own, whose event log
+ * is asked again and again.
  */
 export async function measureTimeToQueryable({ stores, services, ingest }: LoadContext): Promise<Row[]> {
   await stores.emptyLog();
@@ -50,7 +51,10 @@ export async function measureTimeToQueryable({ stores, services, ingest }: LoadC
   ];
 }
 
-/** Sends marked events and asks for them until `end`, which waits for the last of them and gives all times, in seconds, ascending. */
+/**
+ * Sends marked events and asks for them until `end`, which waits for the last of them and gives all times, in seconds,
+ * ascending.
+ */
 function watchMarks(api: Api, websiteId: string, ingestPort: number) {
   const takenAtMs = new Map<string, number>();
   const seconds: number[] = [];

@@ -43,7 +43,10 @@ export function payload(website: string, visit: number, page: number) {
   };
 }
 
-/** Visits as browsers send them: several pages each, every tenth by a visitor with an id. Half of the visitors keep the token. */
+/**
+ * Visits as browsers send them: several pages each, every tenth by a visitor with an id. Half of the visitors keep the
+ * token.
+ */
 export function sendTraffic(websites: readonly string[], requestCount: number): Visit[] {
   return Array.from({ length: Math.ceil(requestCount / pagesPerVisit) }, (_, visit) => ({
     keepsToken: visit % 2 === 0,
@@ -64,8 +67,8 @@ export function sendTraffic(websites: readonly string[], requestCount: number): 
 }
 
 /**
- * Batches as servers send them: events of many visitors of one website, half of them known by id, half by address and browser.
- * Half of the senders keep the token.
+ * Batches as servers send them: events of many visitors of one website, half of them known by id, half by address and
+ * browser. Half of the senders keep the token.
  */
 export function batchTraffic(websites: readonly string[], batchCount: number): Visit[] {
   const event = (website: string, n: number) => {

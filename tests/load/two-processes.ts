@@ -10,8 +10,9 @@ const goal = { atLeast: 0.95, aim: 1, unit: ' x' };
 type Kind = 'bare' | 'bare2' | 'ingest' | 'ingest2';
 
 /**
- * What two collectors do against one, as a share of what two bare servers do against one, each process with the same number of
- * connections. Where sender, stores and servers share two cores, the row per CPU-second says more than the one by the clock.
+ * What two collectors do against one, as a share of what two bare servers do against one, each process with the same
+ * number of connections. Where sender, stores and servers share two cores, the row per CPU-second says more than the
+ * one by the clock.
  */
 export async function measureTwoProcesses({ options, stores, services, ingest, bare }: LoadContext): Promise<Row[]> {
   const [secondIngest, secondBare] = [await services.start('ingest'), await services.startBare()];

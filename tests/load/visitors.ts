@@ -4,7 +4,9 @@ import type { PreparedRequest, Visit } from './traffic.ts';
 export type Visitor = {
   /** Whether he hands back the token of the last answer. */
   keepsToken: boolean;
-  /** The next request as it goes over the wire; null when there are no more. `token`: of the last answer, '' for none. */
+  /**
+   * The next request as it goes over the wire; null when there are no more. `token`: of the last answer, '' for none.
+   */
   nextRequest(token: string): string | null;
 };
 export type NextVisitor = () => Visitor;

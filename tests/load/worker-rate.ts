@@ -8,7 +8,10 @@ const events = 300_000;
 /** Also the default of FLUSH_MAX_ROWS. */
 const blockRows = 50_000;
 
-/** How fast a worker empties a full log: into a sink that keeps nothing, and into ClickHouse against a client that only inserts. */
+/**
+ * How fast a worker empties a full log: into a sink that keeps nothing, and into ClickHouse against a client that only
+ * inserts.
+ */
 export async function measureWorkerRate(context: LoadContext): Promise<Row[]> {
   const log = await createFullLog(context, events);
   const rows = [await measureNullSink(context, log), await measureShareOfClickHouse(context, log)];

@@ -22,8 +22,9 @@ export type Report = {
 const hourMs = 3_600_000;
 
 /**
- * Waits until the log is empty, and compares what the senders were told with what is there. Throws when the public API and the tables do
- * not agree on what that is. `countsAreSure`: false when Redis may have kept the half of a transaction, and so counts too much or too little.
+ * Waits until the log is empty, and compares what the senders were told with what is there. Throws when the public API
+ * and the tables do not agree on what that is. `countsAreSure`: false when Redis may have kept the half of a
+ * transaction, and so counts too much or too little.
  */
 export async function checkLoad(
   system: System,

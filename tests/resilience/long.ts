@@ -10,8 +10,8 @@ import { type LoadOptions, type NumberedLoad, startNumberedLoad } from './number
 import { startSystem } from './system.ts';
 
 /*
- * The faults that take too long for `npm test`, on stores of their own: `npm run resilience:long`. Prints a table, and ends with 1 when
- * an event was lost or doubled.
+ * The faults that take too long for `npm test`, on stores of their own: `npm run resilience:long`. Prints a table, and
+ * ends with 1 when an event was lost or doubled.
  */
 const { values } = parseArgs({
   options: {

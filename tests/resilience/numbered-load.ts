@@ -30,7 +30,10 @@ export type LoadOptions = {
   /**
    * One sender each: how many events a request of his has. A single event goes to /send, more to /batch. */
   senders?: readonly number[];
-  /** Between two requests of a sender. The default makes some 300 events a second in all, so that the faults and not the machine are tested. */
+  /**
+   * Between two requests of a sender. The default makes some 300 events a second in all, so that the faults and not the
+   * machine are tested.
+   */
   pauseMs?: number;
   /** Senders repeat a request under its Idempotency-Key until it is accepted, as careful ones do. */
   repeat?: boolean;

@@ -8,8 +8,8 @@ import { type LoggedEvent, loggedEvents, post, statsOf } from '../collector.ts';
 import { startMeridian } from '../meridian.ts';
 
 /*
- * The whole way, collector to query API: what breaks parsers, escapes and databases lies in one entry of the log, and so in one block of one
- * insert, with good events. All of them are stored, once.
+ * The whole way, collector to query API: what breaks parsers, escapes and databases lies in one entry of the log, and
+ * so in one block of one insert, with good events. All of them are stored, once.
  */
 const redisDatabase = await createRedisDatabase();
 const meridian = await startMeridian({ REDIS_URL: redisDatabase.url });

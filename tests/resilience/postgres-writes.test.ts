@@ -12,7 +12,10 @@ afterAll(() => system.stop());
 
 const endOtherConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
-/** A change is a transaction of four statements, which has to come to its end now and then: while none does, the pause grows. */
+/**
+ * A change is a transaction of four statements, which has to come to its end now and then: while none does, the pause
+ * grows.
+ */
 const pauseMs = 50;
 const writers = 8;
 const websitesEach = 3;

@@ -17,7 +17,10 @@ afterAll(async () => {
   await redis.remove();
 });
 
-/** A load during which Redis is in trouble: what cannot be kept is refused with 503 and Retry-After, what is accepted is stored once. */
+/**
+ * A load during which Redis is in trouble: what cannot be kept is refused with 503 and Retry-After, what is accepted is
+ * stored once.
+ */
 async function expectNothingLost(trouble: Parameters<typeof underLoad>[1]) {
   const { load, report } = await underLoad(system, trouble);
   expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);

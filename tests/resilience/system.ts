@@ -48,8 +48,8 @@ export type SystemOptions = {
 const password = 'resilience';
 
 /**
- * The product as production runs it, each service a bundle and a process of its own, on empty databases. Between the services and every
- * store is a proxy, by which the test makes it fail; the test itself goes around it.
+ * The product as production runs it, each service a bundle and a process of its own, on empty databases. Between the
+ * services and every store is a proxy, by which the test makes it fail; the test itself goes around it.
  */
 export async function startSystem(options: SystemOptions = {}) {
   const { counts = {}, redisUrl, clickhouseUrl, env: more = {}, partitions = 1 } = options;

@@ -3,7 +3,10 @@ import { checkLoad, describe, type Report } from './checker.ts';
 import { type LoadOptions, type NumberedLoad, startNumberedLoad } from './numbered-load.ts';
 import type { System } from './system.ts';
 
-/** Does something to the system while a website of its own is sent events, and tells what became of them when all is over. */
+/**
+ * Does something to the system while a website of its own is sent events, and tells what became of them when all is
+ * over.
+ */
 export async function underLoad(
   system: System,
   act: (load: NumberedLoad, websiteId: string) => Promise<void>,

@@ -18,7 +18,10 @@ export const AuditListQuery = z.object({
 });
 export type AuditListQuery = z.infer<typeof AuditListQuery>;
 
-/** Who changed what: an account (`userId`), with which key if with one, or what has no account (the operator's command line). */
+/**
+ * Who changed what: an account (`userId`), with which key if with one, or what has no account (the operator's command
+ * line).
+ */
 export const AuditRecord = z.object({
   id: z.number().int(),
   createdAt: z.iso.datetime(),

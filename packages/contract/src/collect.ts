@@ -35,7 +35,10 @@ export const eventDepthMax = 32;
 export const eventTypes = ['event', 'pageview', 'identify', 'performance'] as const;
 export const deviceTypes = ['desktop', 'mobile', 'tablet'] as const;
 
-/** Event times: from 2000 on; numbers above 1e11 are milliseconds. How far ahead is acceptable is the collector's clock's matter. */
+/**
+ * Event times: from 2000 on; numbers above 1e11 are milliseconds. How far ahead is acceptable is the collector's
+ * clock's matter.
+ */
 export const timestampMinMs = Date.UTC(2000, 0, 1);
 export const timestampAheadMaxMs = 600_000;
 export const timestampMillisecondsAbove = 1e11;
@@ -103,7 +106,9 @@ export const Event = z.object({
   payload: Payload,
 });
 
-/** Body of POST /send, and each element of POST /batch. The schema of record: what it refuses is refused, nothing else. */
+/**
+ * Body of POST /send, and each element of POST /batch. The schema of record: what it refuses is refused, nothing else.
+ */
 export const SendBody = z
   .unknown()
   .refine((body) => !isDeeperThan(body, eventDepthMax), `must not be nested deeper than ${eventDepthMax} levels`)

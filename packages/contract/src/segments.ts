@@ -23,7 +23,9 @@ const selection = {
   match: z.enum(['all', 'any']).default('all').describe('How the filters combine.'),
 };
 
-/** The range in which a cohort's visitors did something: 'all', two instants in Unix ms, or the last units up to now. */
+/**
+ * The range in which a cohort's visitors did something: 'all', two instants in Unix ms, or the last units up to now.
+ */
 export const cohortRangePattern = /^(?:all|range:(\d{1,15}):(\d{1,15})|(\d{1,4})(hour|day|week|month|year))$/;
 
 export const SegmentParameters = z.object(selection);

@@ -47,7 +47,10 @@ export const oldNames: ReadonlyMap<string, string> = new Map([
   ['distinct_id', 'distinctId'],
 ]);
 
-/** The filter of a key: its name, new or old, with an optional number ('path', 'path1', 'url2' -> 'path'); null for other keys. */
+/**
+ * The filter of a key: its name, new or old, with an optional number ('path', 'path1', 'url2' -> 'path'); null for
+ * other keys.
+ */
 export function filterNameOf(key: string): FilterName | null {
   const withoutNumber = key.replace(/\d+$/, '');
   const name = oldNames.get(withoutNumber) ?? withoutNumber;

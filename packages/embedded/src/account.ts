@@ -5,8 +5,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 export type Account = { uid: number; gid: number } | null;
 
 /**
- * PostgreSQL refuses to run as root, and the others need not: when this process is root the stores run as `nobody`, or as the user who
- * owns the file if that is another one than root, since that user made the data.
+ * PostgreSQL refuses to run as root, and the others need not: when this process is root the stores run as `nobody`, or
+ * as the user who owns the file if that is another one than root, since that user made the data.
  */
 export function resolveAccount(file: string): Account {
   if (process.getuid?.() !== 0) return null;
@@ -35,8 +35,8 @@ export type SpawnPlan = {
 };
 
 /**
- * How to run the command under the account, also where program or data lie below a directory that is closed to it (a checkout in
- * /root): then the process keeps, of all rights of root, only the one to pass what is closed.
+ * How to run the command under the account, also where program or data lie below a directory that is closed to it (a
+ * checkout in /root): then the process keeps, of all rights of root, only the one to pass what is closed.
  */
 export function planSpawn(command: Command, account: Account): SpawnPlan {
   const { file, args, directory } = command;
@@ -51,7 +51,8 @@ export function planSpawn(command: Command, account: Account): SpawnPlan {
     '--clear-groups',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
-    // Trap: access(2), which PostgreSQL asks about itself, ignores the capability of a process whose real user is not root.
+    // Trap: access(2), which PostgreSQL asks about itself, ignores the capability of a process whose real user is not
+    // root.
     '--securebits=+no_setuid_fixup',
   ];
   if (spawnSync('setpriv', [...setpriv, 'true']).status !== 0) {

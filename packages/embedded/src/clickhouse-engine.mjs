@@ -2,8 +2,9 @@
 //
 //   node clickhouse-engine.mjs <data directory> <port> <config file>
 //
-// Plain JavaScript, so that the process starts without a TypeScript loader. It serves on 127.0.0.1 until it is killed. An orderly end
-// takes seven seconds and saves nothing, since what ClickHouse acknowledged is in its files: every signal is SIGKILL.
+// Plain JavaScript, so that the process starts without a TypeScript loader. It serves on 127.0.0.1 until it is killed.
+// An orderly end takes seven seconds and saves nothing, since what ClickHouse acknowledged is in its files: every
+// signal is SIGKILL.
 import { libchdbPath } from 'chdb/libchdb';
 import { DataType, load, open } from 'ffi-rs';
 
@@ -13,8 +14,8 @@ const die = () => process.kill(process.pid, 'SIGKILL');
 process.on('SIGINT', die);
 process.on('SIGTERM', die);
 
-// The library's command line is the one of clickhouse-local, which is told by a query to listen. It serves for as long as its
-// query runs: the second one never ends and costs nothing.
+// The library's command line is the one of clickhouse-local, which is told by a query to listen. It serves for as long
+// as its query runs: the second one never ends and costs nothing.
 const commandLine = [
   'clickhouse',
   `--path=${directory}`,

@@ -3,7 +3,8 @@ import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createClickHouseDatabase } from './test-stores.ts';
 
-// What the warehouse relies on, with the unmodified client over HTTP: the embedded engine must keep it when it is updated.
+// What the warehouse relies on, with the unmodified client over HTTP: the embedded engine must keep it when it is
+// updated.
 
 let database: Awaited<ReturnType<typeof createClickHouseDatabase>>;
 let client: ReturnType<typeof createClient>;

@@ -35,8 +35,9 @@ export function startClickHouse(host: StoreHost, clusterConfig?: string): Promis
 }
 
 /**
- * Settings and users for a machine that ClickHouse shares with everything else. Sizes in bytes. The engine's own session is the one of
- * the user `default`, which therefore cannot have a password and has no other rights than that session needs.
+ * Settings and users for a machine that ClickHouse shares with everything else. Sizes in bytes. The engine's own
+ * session is the one of the user `default`, which therefore cannot have a password and has no other rights than that
+ * session needs.
  */
 function config(password: string): string {
   return `<clickhouse>
@@ -72,7 +73,8 @@ function passwordElement(password: string): string {
 }
 
 /**
- * Runs one statement, in no particular database, and returns the answer as text. Throws with ClickHouse's message when it is refused.
+ * Runs one statement, in no particular database, and returns the answer as text. Throws with ClickHouse's message when
+ * it is refused.
  * @param url http://[user:password@]host:port[/…]
  */
 export async function runClickHouse(url: string, statement: string): Promise<string> {
@@ -91,6 +93,7 @@ export async function runClickHouse(url: string, statement: string): Promise<str
 
 /** Creates the database unless it is there. */
 export async function createClickHouseDatabase(url: string, database: string): Promise<void> {
-  // The engine must be named: the one of the embedded default database is an overlay of several, without atomic renames.
+  // The engine must be named: the one of the embedded default database is an overlay of several, without atomic
+  // renames.
   await runClickHouse(url, `CREATE DATABASE IF NOT EXISTS ${database} ENGINE = Atomic`);
 }

@@ -20,8 +20,9 @@ const doNotWait = 4;
  */
 export function lockDataDir(dataDir: string): { release(): void } {
   const lockFile = join(dataDir, 'lock');
-  // flock(2) rather than a file with a process id: the kernel lets go of it at the holder's death, so that there is no stale
-  // lock to recognise, and two starts at the same moment cannot both win. Node opens files close-on-exec: no child holds it.
+  // flock(2) rather than a file with a process id: the kernel lets go of it at the holder's death, so that there is no
+  // stale lock to recognise, and two starts at the same moment cannot both win. Node opens files close-on-exec: no
+  // child holds it.
   const fd = openSync(lockFile, 'a+', 0o644);
   if (flock(fd, lockExclusively | doNotWait) !== 0) {
     closeSync(fd);

@@ -14,8 +14,8 @@ import { type Account, resolveAccount } from './account.ts';
 import { endOrphan, writePidFile } from './pid-file.ts';
 
 /**
- * A directory that holds all that the stores keep: their data in one directory each, `password`, `run` with their process ids, ports and addresses,
- * `logs`.
+ * A directory that holds all that the stores keep: their data in one directory each, `password`, `run` with their
+ * process ids, ports and addresses, `logs`.
  */
 export type DataDir = ReturnType<typeof openDataDir>;
 
@@ -66,7 +66,10 @@ export function openDataDir(path: string) {
       writeFileSync(file, String(port));
       handOver(file);
     },
-    /** Notes where the stores that run here answer, passwords included, for whoever may read it; null: none does any more. */
+    /**
+     * Notes where the stores that run here answer, passwords included, for whoever may read it; null: none does any
+     * more.
+     */
     noteAddresses(addresses: Partial<Record<'databaseUrl' | 'clickhouseUrl' | 'redisUrl', string>> | null): void {
       const file = join(run, 'stores.json');
       if (addresses) writeFileSync(file, JSON.stringify(addresses), { mode: 0o600 });

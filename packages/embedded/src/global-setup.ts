@@ -7,8 +7,9 @@ import { type GivenStores, startTestcontainersStores } from './testcontainers-st
 const dataDirPrefix = 'meridian-test-';
 
 /**
- * vitest's global setup: real stores for one run. DATABASE_URL, CLICKHOUSE_URL and REDIS_URL each give one; those that are not given
- * are started, in Docker with STORES=testcontainers. Rejects, and with it fails the run, when that is not possible.
+ * vitest's global setup: real stores for one run. DATABASE_URL, CLICKHOUSE_URL and REDIS_URL each give one; those that
+ * are not given are started, in Docker with STORES=testcontainers. Rejects, and with it fails the run, when that is not
+ * possible.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const given = {

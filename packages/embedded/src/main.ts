@@ -1,5 +1,5 @@
-// Runs the three stores without the services, for development and tests: prints their addresses as lines for the environment and ends
-// them on Ctrl-C or SIGTERM.
+// Runs the three stores without the services, for development and tests: prints their addresses as lines for the
+// environment and ends them on Ctrl-C or SIGTERM.
 import { startStores } from './stores.ts';
 
 const starting = startStores({

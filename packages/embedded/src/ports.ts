@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the range from which systems take the ports of outgoing connections (32768 on Linux), so that they stay free. */
+/**
+ * Below the range from which systems take the ports of outgoing connections (32768 on Linux), so that they stay free.
+ */
 const candidates = { from: 20_000, to: 32_000 };
 
 /** The given port or, if that is taken or none is given, some free one. Free means on 127.0.0.1, at this moment. */

@@ -14,7 +14,8 @@ export function startPostgres(host: StoreHost): Promise<string> {
     const programs = await resolvePrograms();
     const directory = join(dataDir.path, 'postgres');
     if (!existsSync(directory)) await createCluster(dataDir, programs.initdb, directory);
-    // No server is running on the directory. PostgreSQL could not know: the id in its file may be that of another process by now.
+    // No server is running on the directory. PostgreSQL could not know: the id in its file may be that of another
+    // process by now.
     rmSync(join(directory, 'postmaster.pid'), { force: true });
 
     const urlOf = (port: number, database: string) =>
@@ -37,7 +38,10 @@ async function resolvePrograms(): Promise<{ initdb: string; postgres: string }> 
   }
 }
 
-/** Makes a database cluster aside and renames it when complete: a start that is killed leaves nothing half-made in the place. */
+/**
+ * Makes a database cluster aside and renames it when complete: a start that is killed leaves nothing half-made in the
+ * place.
+ */
 async function createCluster(dataDir: DataDir, initdb: string, directory: string): Promise<void> {
   const unfinished = 'postgres-unfinished';
   for (const name of readdirSync(dataDir.path)) {

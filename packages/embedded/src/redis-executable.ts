@@ -6,8 +6,8 @@ const run = promisify(execFile);
 const names = ['redis-server', 'valkey-server'];
 
 /**
- * Path of a Redis (or Valkey) server that knows all commands in use. Where there is none and the system is Debian or Ubuntu and this
- * process is root, the package is installed; otherwise an error says what to install.
+ * Path of a Redis (or Valkey) server that knows all commands in use. Where there is none and the system is Debian or
+ * Ubuntu and this process is root, the package is installed; otherwise an error says what to install.
  * @param onProgress hears that an installation began
  */
 export async function resolveRedisExecutable(onProgress: (message: string) => void): Promise<string> {
@@ -40,7 +40,8 @@ function isRecent(version: string): boolean {
 }
 
 async function install(): Promise<void> {
-  // RUNLEVEL=1 keeps the package from starting a server of its own on port 6379; under systemd it has to be switched off again.
+  // RUNLEVEL=1 keeps the package from starting a server of its own on port 6379; under systemd it has to be switched
+  // off again.
   const aptGet = (...args: string[]) =>
     run('env', ['RUNLEVEL=1', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120', ...args]);
   try {

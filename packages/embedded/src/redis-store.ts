@@ -11,7 +11,8 @@ export const logicalDatabases = 2_000;
 const memoryShare = 0.25;
 
 /**
- * Starts Redis on 127.0.0.1 and returns its address. Every write is on the disk before it is acknowledged, and nothing is ever evicted.
+ * Starts Redis on 127.0.0.1 and returns its address. Every write is on the disk before it is acknowledged, and nothing
+ * is ever evicted.
  */
 export async function startRedis(host: StoreHost): Promise<string> {
   const { dataDir } = host;

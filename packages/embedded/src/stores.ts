@@ -18,7 +18,9 @@ export type StoresOptions = {
   only?: readonly StoreName[];
   /** Ports to use; otherwise the ones of the last start if they are free, otherwise some free ones. */
   ports?: Partial<Record<StoreName, number>>;
-  /** More settings of ClickHouse than those it has here, as a file of its config.d: what makes it a node of a cluster. */
+  /**
+   * More settings of ClickHouse than those it has here, as a file of its config.d: what makes it a node of a cluster.
+   */
   clickhouseConfig?: string;
   /** Hears what takes longer than two seconds, such as `Preparing PostgreSQL …`. */
   onProgress?: (message: string) => void;

@@ -26,8 +26,9 @@ export type TestCluster = {
 /**
  * Starts a ClickHouse for each shard; they know each other and speak over TCP, as the nodes of a cluster do.
  *
- * The embedded engine has no Keeper and runs no replicated table. So what Keeper's queue of statements does is done on the way here: a statement
- * ON CLUSTER is run by every node, with plain engines in the place of replicated ones. Everything else is ClickHouse's own.
+ * The embedded engine has no Keeper and runs no replicated table. So what Keeper's queue of statements does is done on
+ * the way here: a statement ON CLUSTER is run by every node, with plain engines in the place of replicated ones.
+ * Everything else is ClickHouse's own.
  */
 export async function startClickHouseCluster(shards: number): Promise<TestCluster> {
   const ports: number[] = [];

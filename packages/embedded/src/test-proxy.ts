@@ -8,8 +8,8 @@ type Connection = { client: Socket; server: Socket; answers: (() => void)[] };
 type Refusal = { status: number; body: string };
 
 /**
- * Stands between clients and a server, for tests, and does to them what networks and servers do at their worst. With several targets every
- * connection goes to the next one that takes it, as with a load balancer.
+ * Stands between clients and a server, for tests, and does to them what networks and servers do at their worst. With
+ * several targets every connection goes to the next one that takes it, as with a load balancer.
  */
 export async function createTestProxy(...firstTargets: Target[]) {
   let targets = firstTargets;

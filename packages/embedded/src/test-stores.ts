@@ -38,8 +38,8 @@ export async function createClickHouseDatabase(): Promise<{ url: string; databas
 }
 
 /**
- * A ClickHouse of its own, empty, for what is the server's and not a database's. `urlFor`: its address as one of the users of
- * infra/clickhouse, or as the one who may everything.
+ * A ClickHouse of its own, empty, for what is the server's and not a database's. `urlFor`: its address as one of the
+ * users of infra/clickhouse, or as the one who may everything.
  */
 export async function startOwnClickHouse(): Promise<{ urlFor(user?: ProductUser): string; stop(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'meridian-test-'));
@@ -60,7 +60,10 @@ export async function startOwnClickHouse(): Promise<{ urlFor(user?: ProductUser)
 
 export type ProductUser = 'meridian_migrator' | 'meridian_writer' | 'meridian_reader';
 
-/** An empty logical database of the Redis of this test run that nobody else has. Never one with data in it: they may be somebody's. */
+/**
+ * An empty logical database of the Redis of this test run that nobody else has. Never one with data in it: they may be
+ * somebody's.
+ */
 export async function createRedisDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = storeUrl('TEST_REDIS_URL');
   server.pathname = '/0'; // the counter's

@@ -8,8 +8,8 @@ const password = 'meridian';
 export type GivenStores = Pick<StoresOptions, 'databaseUrl' | 'clickhouseUrl' | 'redisUrl'>;
 
 /**
- * Starts the official images of the stores in Docker; a store whose address is given is not started. Rejects when Docker does not
- * answer. The containers also go when this process is killed: testcontainers runs one that watches it.
+ * Starts the official images of the stores in Docker; a store whose address is given is not started. Rejects when
+ * Docker does not answer. The containers also go when this process is killed: testcontainers runs one that watches it.
  */
 export async function startTestcontainersStores(given: GivenStores): Promise<Stores> {
   const running: StartedTestContainer[] = [];

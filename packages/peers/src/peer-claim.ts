@@ -10,7 +10,10 @@ const clocksApartMaxMs = 15 * 60_000;
 export type HandedOn = {
   /** The client's address, as the region saw it; '' = none. */
   address: string;
-  /** For how long the region has had the request: what was spooled is old. By its own clock, so that no two clocks are compared. */
+  /**
+   * For how long the region has had the request: what was spooled is old. By its own clock, so that no two clocks are
+   * compared.
+   */
   ageMs: number;
 };
 
@@ -36,7 +39,10 @@ export function createPeerClaims(secret: string, now: () => number = Date.now) {
       const fields = [from, String(now()), String(ageMs), address];
       return [...fields, signatureOf(fields, about)].join(',');
     },
-    /** Null when it is not signed with the secret, is about something else, is too old, or tells no times. `signedAtMs`: by the clock of who signed it, Unix ms. */
+    /**
+     * Null when it is not signed with the secret, is about something else, is too old, or tells no times. `signedAtMs`:
+     * by the clock of who signed it, Unix ms.
+     */
     verify(header: string | string[] | undefined, about: About): (Claim & { signedAtMs: number }) | null {
       const fields = String(header).split(',');
       const given = Buffer.from(fields.pop() ?? '');

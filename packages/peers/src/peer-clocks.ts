@@ -4,9 +4,9 @@ const heldRightMs = 60_000;
 const windowMs = 60_000;
 
 /**
- * Estimates a request's travel time: its clock difference minus the smallest one seen recently. So the regions' clocks may differ, and time for
- * which this process or the way hung is counted. Too small by the travel time of the fastest request, and wrong for a minute or two after
- * a clock was set. Machines of one region are taken to have one clock.
+ * Estimates a request's travel time: its clock difference minus the smallest one seen recently. So the regions' clocks
+ * may differ, and time for which this process or the way hung is counted. Too small by the travel time of the fastest
+ * request, and wrong for a minute or two after a clock was set. Machines of one region are taken to have one clock.
  */
 export function createPeerClocks() {
   const seen = new Map<string, { apartMs: number; apartBeforeMs: number; sinceMs: number }>();

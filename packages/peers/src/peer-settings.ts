@@ -2,7 +2,10 @@ import { z } from 'zod';
 
 const regionPattern = /^[a-z][a-z0-9-]*$/;
 
-/** `PEERS`: the other regions of the installation, as `eu=https://eu.example.com,us=…`; the process's own may be among them. */
+/**
+ * `PEERS`: the other regions of the installation, as `eu=https://eu.example.com,us=…`; the process's own may be among
+ * them.
+ */
 const peers = z
   .string()
   .default('')

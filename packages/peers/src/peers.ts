@@ -55,8 +55,8 @@ export function passedHeaders(headers: IncomingHttpHeaders): Record<string, stri
 }
 
 /**
- * The way to the other regions of the installation, and the check of what comes from them. A request is handed on once at most: what comes
- * with a claim is never handed on again. `settings` without `PEERS`: there is no other region.
+ * The way to the other regions of the installation, and the check of what comes from them. A request is handed on once
+ * at most: what comes with a claim is never handed on again. `settings` without `PEERS`: there is no other region.
  */
 export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret = '' }: PeerSettings, now = Date.now) {
   const claims = createPeerClaims(secret, now);
@@ -85,7 +85,8 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
       headersTimeout: request.answerMaxMs ?? answerMaxMs,
     };
     try {
-      // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked twice.
+      // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
+      // twice.
       const answer = await kept.request(sent).catch((error: unknown) => {
         if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
         return fresh.request(sent);
@@ -119,8 +120,9 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     },
 
     /**
-     * What another region says of a request that it hands on; undefined where a client sent it, null where that cannot be told: such a request
-     * is served by nobody, for it would count as its sender's, or go round for ever. `path` with its query, as it was sent.
+     * What another region says of a request that it hands on; undefined where a client sent it, null where that cannot
+     * be told: such a request is served by nobody, for it would count as its sender's, or go round for ever. `path`
+     * with its query, as it was sent.
      */
     claimOf(request: {
       method: string;

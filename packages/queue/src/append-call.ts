@@ -106,7 +106,10 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
     return { keys, args };
   }
 
-  /** Gives every append its result. `answers`: one for each unit that the command carries; a unit without a sound one is rejected. */
+  /**
+   * Gives every append its result. `answers`: one for each unit that the command carries; a unit without a sound one is
+   * rejected.
+   */
   function settle(answers: readonly UnitAnswer[]): void {
     if (settled) return;
     settled = true;
@@ -185,7 +188,10 @@ function areInTimeOrder(placements: readonly Placement[]): boolean {
   return true;
 }
 
-/** Indexes in the order of the events' times; equal times in the order given (docs/semantics.md "Sessions and visits": a batch is placed in time order). */
+/**
+ * Indexes in the order of the events' times; equal times in the order given (docs/semantics.md "Sessions and visits": a
+ * batch is placed in time order).
+ */
 function inTimeOrder(placements: readonly Placement[]): number[] {
   return placements.map((_, index) => index).sort((a, b) => atMs(placements, a) - atMs(placements, b));
 }

@@ -7,8 +7,9 @@ export const answerLifeMs = 86_400_000;
 const reservationLifeMs = 30_000;
 
 /**
- * Keeps an idempotency key (KEYS[1]) for the body with a hash (ARGV[1]) until its events are appended: a record without a draft. Answers what the
- * append script would, `{'repeated', …}` or `{'reused'}`; nothing where the request may go on.
+ * Keeps an idempotency key (KEYS[1]) for the body with a hash (ARGV[1]) until its events are appended: a record without
+ * a draft. Answers what the append script would, `{'repeated', …}` or `{'reused'}`; nothing where the request may go
+ * on.
  */
 export const reserveScript = `
 local known = redis.call('HMGET', KEYS[1], 'bodyHash', 'draft', 'order', 'visitIds')
@@ -27,9 +28,9 @@ export const visitLifeMs = 60 * 60_000;
 export const keptVisit = { bytes: 56, touchedAt: 32 };
 
 /**
- * The Lua script that appends to the event log: in one atomic step it looks whether a request is a repetition, places every
- * event in a visit and writes the entries. Either all of the call is done or, on any error, nothing: all writes come last, and
- * Redis refuses for want of memory, disk or replicas at the first write.
+ * The Lua script that appends to the event log: in one atomic step it looks whether a request is a repetition, places
+ * every event in a visit and writes the entries. Either all of the call is done or, on any error, nothing: all writes
+ * come last, and Redis refuses for want of memory, disk or replicas at the first write.
  *
  * Input (packed by append-call.ts):
  *   KEYS  the counts (event-counts.ts), then for each unit: its idempotency key if it has one, then the stream of each of its entries
@@ -42,17 +43,20 @@ export const keptVisit = { bytes: 56, touchedAt: 32 };
  *           brings one;
  *   flag 4: the event does not prolong its visit.
  * The fields of an entry are described in log-entry.ts.
- * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per unit}.
+ * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per
+ * unit}.
  *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
  *
- * Visits (docs/semantics.md "Sessions and visits"): a visit is a run of a session's events with gaps of at most 30 minutes, by event time. A late event
- * joins the visit to whose first or last event it is nearest within 30 minutes (a tie: the earlier), or opens one. Visits are
- * never merged, so those of one session never overlap. They are kept per session under visits:{partition}:<16 bytes>, sorted by
- * their first event, 56 bytes each: visit id, first and last event time (double, ms), the clock when last touched (double, ms),
- * the session that claimed the visit (16 zero bytes = none). A visit lives 60 minutes of the collector's clock after its last event.
+ * Visits (docs/semantics.md "Sessions and visits"): a visit is a run of a session's events with gaps of at most 30
+ * minutes, by event time. A late event joins the visit to whose first or last event it is nearest within 30 minutes (a
+ * tie: the earlier), or opens one. Visits are never merged, so those of one session never overlap. They are kept per
+ * session under visits:{partition}:<16 bytes>, sorted by their first event, 56 bytes each: visit id, first and last
+ * event time (double, ms), the clock when last touched (double, ms), the session that claimed the visit (16 zero bytes
+ * = none). A visit lives 60 minutes of the collector's clock after its last event.
  *
- * Identification (docs/semantics.md "Sessions and visits"): an event that brings an id together with the token of a session without id goes on in that
- * session's running visit, unless the id's session has a running visit of its own, and only if no other id has claimed that visit.
+ * Identification (docs/semantics.md "Sessions and visits"): an event that brings an id together with the token of a
+ * session without id goes on in that session's running visit, unless the id's session has a running visit of its own,
+ * and only if no other id has claimed that visit.
  */
 export const appendScript = `
 local call, pack, unpack = redis.call, struct.pack, struct.unpack

@@ -11,8 +11,9 @@ import { eventTypeCode } from './collected-event.ts';
 import { packedRowsLength } from './packed-rows.ts';
 
 /**
- * Rows of events as the warehouse takes them, one behind the other, and what has to be known of each to sort them, by the row's number.
- * It is read while the row is at hand: to look at the rows of a large block once more costs more than all else that is done with them.
+ * Rows of events as the warehouse takes them, one behind the other, and what has to be known of each to sort them, by
+ * the row's number. It is read while the row is at hand: to look at the rows of a large block once more costs more than
+ * all else that is done with them.
  */
 export type EventRows = {
   count: number;
@@ -30,8 +31,8 @@ const visitIdBytes = 16;
 const eventTypes = new Set<number>(Object.values(eventTypeCode));
 
 /**
- * Finds the rows of entries, whose `packed` is already unpacked in `bytes`, one for each visit id, and fills these in. Throws when the
- * bytes of an entry are not exactly so many rows.
+ * Finds the rows of entries, whose `packed` is already unpacked in `bytes`, one for each visit id, and fills these in.
+ * Throws when the bytes of an entry are not exactly so many rows.
  */
 export function findRows(bytes: Buffer, entries: readonly { packed: Buffer; visitIds: Buffer }[]): EventRows {
   const count = entries.reduce((sum, { visitIds }) => sum + Math.ceil(visitIds.length / visitIdBytes), 0);

@@ -11,11 +11,14 @@ export const eventTypeCode = {
 
 export type EventType = keyof typeof eventTypeCode;
 
-/** One accepted event, enriched, before the event log has placed it in a visit. Address and raw user agent never travel. */
+/**
+ * One accepted event, enriched, before the event log has placed it in a visit. Address and raw user agent never travel.
+ */
 export type PendingEvent = UnplacedEvent & { type: EventType };
 
 /**
- * Writes the event as it travels from ingest to worker: as the row that the warehouse takes, still without its visit id.
+ * Writes the event as it travels from ingest to worker: as the row that the warehouse takes, still without its visit
+ * id.
  * @param eventId UUIDv7 as bytes in the order of its text
  */
 export function encodeEvent(writer: ByteWriter, event: PendingEvent, eventId: Uint8Array): void {

@@ -1,12 +1,14 @@
 /*
  * The Lua scripts of the consumer's end of the event log. Each is one atomic step.
  *
- * All take KEYS: the hash of manifests, then the stream of every partition in order. ARGV[1] is the consumer group, ARGV[2] this
- * consumer. A batch is named by its token and its entries: a JSON array with one array of ids, in order, for each partition.
- * A manifest says that a batch was begun, and may therefore be stored under its token: field = token, value = consumer, line break,
- * entries and, once some of its events may be stored under other tokens, another line break.
+ * All take KEYS: the hash of manifests, then the stream of every partition in order. ARGV[1] is the consumer group,
+ * ARGV[2] this consumer. A batch is named by its token and its entries: a JSON array with one array of ids, in order,
+ * for each partition. A manifest says that a batch was begun, and may therefore be stored under its token: field =
+ * token, value = consumer, line break, entries and, once some of its events may be stored under other tokens, another
+ * line break.
  *
- * Trap: without allow-oom a full Redis refuses these scripts, and the log that fills it could never be drained (Redis 7 and later).
+ * Trap: without allow-oom a full Redis refuses these scripts, and the log that fills it could never be drained (Redis 7
+ * and later).
  */
 const flags = '#!lua flags=allow-oom\n';
 
@@ -48,8 +50,9 @@ end
 `;
 
 /**
- * ARGV: group, consumer, entries, token, 1 if some events may be stored under other tokens. The fence: only if every entry is still
- * pending under this consumer, says 1, renews their idle time and, with a token, leaves the manifest. Says 0 otherwise.
+ * ARGV: group, consumer, entries, token, 1 if some events may be stored under other tokens. The fence: only if every
+ * entry is still pending under this consumer, says 1, renews their idle time and, with a token, leaves the manifest.
+ * Says 0 otherwise.
  */
 export const holdScript = `${flags}${common}
 local entries, token, mark = cjson.decode(ARGV[3]), ARGV[4], ARGV[5] == '1' and '\\n' or ''
@@ -60,9 +63,11 @@ return 1
 `;
 
 /**
- * ARGV: group, consumer, entries, token, how many of the events were stored, became dead letters and were removed, then for each dead letter its partition (from 0), time, reason, and 'event' or 'entry' with
- * its text. Only if every entry is still pending under this consumer, says 1, writes the dead letters, acknowledges and deletes the entries and removes
- * the manifest. Says 0 otherwise. KEYS go on with the stream of dead letters of every partition, and the counts (event-counts.ts).
+ * ARGV: group, consumer, entries, token, how many of the events were stored, became dead letters and were removed, then
+ * for each dead letter its partition (from 0), time, reason, and 'event' or 'entry' with its text. Only if every entry
+ * is still pending under this consumer, says 1, writes the dead letters, acknowledges and deletes the entries and
+ * removes the manifest. Says 0 otherwise. KEYS go on with the stream of dead letters of every partition, and the counts
+ * (event-counts.ts).
  */
 export const commitScript = `${flags}${common}
 local entries, token = cjson.decode(ARGV[3]), ARGV[4]
@@ -89,9 +94,10 @@ return 1
 `;
 
 /**
- * ARGV: group, consumer, idle time in ms from which entries count as abandoned, entries at most per partition. Takes over one
- * abandoned batch with its manifest or, when there is none, abandoned entries that no manifest names. Gives {token ('' = no manifest),
- * for each partition its entries, 1 if its manifest says that some events may be stored under other tokens}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
+ * ARGV: group, consumer, idle time in ms from which entries count as abandoned, entries at most per partition. Takes
+ * over one abandoned batch with its manifest or, when there is none, abandoned entries that no manifest names. Gives
+ * {token ('' = no manifest), for each partition its entries, 1 if its manifest says that some events may be stored
+ * under other tokens}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
  */
 export const reclaimScript = `${flags}${common}
 local idleMs, entriesMax, consumerIdleMaxMs = ARGV[3], tonumber(ARGV[4]), 600000
@@ -158,11 +164,11 @@ end
 `;
 
 /**
- * ARGV: group, consumer, Redis's run id; here KEYS[1] is the hash of the last restart. Remembers for every partition the last entry
- * that was in the log when a restart of Redis was first seen, and gives whether that is now (1 or 0) and these ids, one for each partition. Then, too, it takes over as
- * abandoned what was handed out and is not pending.
- * Trap: if Redis's file was cut inside a transaction, the half is replayed at the start after the next. An event then reappears behind
- * entries already handed out and would never be read; so it is claimed here.
+ * ARGV: group, consumer, Redis's run id; here KEYS[1] is the hash of the last restart. Remembers for every partition
+ * the last entry that was in the log when a restart of Redis was first seen, and gives whether that is now (1 or 0) and
+ * these ids, one for each partition. Then, too, it takes over as abandoned what was handed out and is not pending.
+ * Trap: if Redis's file was cut inside a transaction, the half is replayed at the start after the next. An event then
+ * reappears behind entries already handed out and would never be read; so it is claimed here.
  */
 export const restartScript = `${flags}${common}
 local restart, runId = KEYS[1], ARGV[3]

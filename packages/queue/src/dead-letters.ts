@@ -80,8 +80,9 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     },
 
     /**
-     * Puts what the letter holds back into the log, in one step with the end of the letter: an event under its own id and in its own visit,
-     * marked so that a worker first asks whether it is stored; an entry that could not be read as it was.
+     * Puts what the letter holds back into the log, in one step with the end of the letter: an event under its own id
+     * and in its own visit, marked so that a worker first asks whether it is stored; an entry that could not be read as
+     * it was.
      */
     async replay(letter: StoredLetter): Promise<ReplayOutcome> {
       const { content, partition } = letter;
@@ -102,8 +103,8 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     drop: (letter: StoredLetter): Promise<boolean> => end(letter, 'dropped'),
 
     /**
-     * Ends the letters with events of a website that is removed, and forgets their visits; with `before` only what was left before then.
-     * May be repeated.
+     * Ends the letters with events of a website that is removed, and forgets their visits; with `before` only what was
+     * left before then. May be repeated.
      */
     async removeWebsite(websiteId: string, before?: Date): Promise<void> {
       const beforeMs = before?.getTime() ?? Number.POSITIVE_INFINITY;

@@ -3,8 +3,9 @@ import { entryEventCount } from './log-entry.ts';
 import { eventCountsKey, eventsKey } from './log-keys.ts';
 
 /**
- * What became of the events of a region since its Redis is there. Counted in the same atomic step as what is counted, so that always
- * accepted = queued + stored + deadLettered + removed + dropped; also identify and performance events count.
+ * What became of the events of a region since its Redis is there. Counted in the same atomic step as what is counted,
+ * so that always accepted = queued + stored + deadLettered + removed + dropped; also identify and performance events
+ * count.
  */
 export type EventCounts = {
   accepted: number;

@@ -5,7 +5,10 @@ import { toEntryFields } from './log-entry.ts';
 import { packRows } from './packed-rows.ts';
 import { writeUuid } from './uuid-bytes.ts';
 
-/** Names and values of an entry that holds this one event, under its own id and in its own visit, and says that it may be stored already. */
+/**
+ * Names and values of an entry that holds this one event, under its own id and in its own visit, and says that it may
+ * be stored already.
+ */
 export function toReplayedEntry(event: EventRow): (string | Buffer)[] {
   const rows = packRows(toRowBytes(event));
   return toEntryFields({ eventCount: 1, rows, visitIds: uuidBytes(event.visitId), mayBeStored: true });

@@ -10,29 +10,33 @@ import { createRedisClock } from './redis-clock.ts';
 import { createRedisScript } from './redis-script.ts';
 import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
 
-/** Turns of the event loop that a call waits for more events at most: a few milliseconds in a collector that is busy. */
+/**
+ * Turns of the event loop that a call waits for more events at most: a few milliseconds in a collector that is busy.
+ */
 const gatherTurnsMax = 4;
 
 export type EventLog = {
   /**
-   * Resolves when the events are in the log. Rejects when they are not known to be: Redis is away, full or slow. What was rejected is not
-   * stored later; where only the answer was late, it is stored already.
+   * Resolves when the events are in the log. Rejects when they are not known to be: Redis is away, full or slow. What
+   * was rejected is not stored later; where only the answer was late, it is stored already.
    */
   append(append: Append): Promise<AppendResult>;
   /**
-   * For a request of which something goes elsewhere before it is appended: its key is kept for its body for half a minute, so that no other body goes
-   * on meanwhile. Resolves as `append` does, without visit ids and `replayOf` where the request may go on. Rejects when Redis is away or slow.
+   * For a request of which something goes elsewhere before it is appended: its key is kept for its body for half a
+   * minute, so that no other body goes on meanwhile. Resolves as `append` does, without visit ids and `replayOf` where
+   * the request may go on. Rejects when Redis is away or slow.
    */
   reserve(idempotency: Pick<NonNullable<Append['idempotency']>, 'key' | 'bodyHash'>): Promise<AppendResult>;
 };
 
 /**
- * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in the next one:
- * the busier the collector, the fuller its calls.
- * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no answer
- * in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that they open. `overflow`:
- * while it gives a reason nothing is taken. `appendMaxWaitMs`: an append is settled after this time; less than the connection's
- * command timeout. `callIntervalMs`: a busy process's calls leave this far apart, since most of what a small call costs is its own.
+ * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in
+ * the next one: the busier the collector, the fuller its calls.
+ * `redis`: a connection that fails fast, never sends a command again, and is used for nothing else: a call that gets no
+ * answer in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of the visits that
+ * they open. `overflow`: while it gives a reason nothing is taken. `appendMaxWaitMs`: an append is settled after this
+ * time; less than the connection's command timeout. `callIntervalMs`: a busy process's calls leave this far apart,
+ * since most of what a small call costs is its own.
  */
 export function createEventLog({
   redis,
@@ -74,8 +78,8 @@ export function createEventLog({
   }
 
   /**
-   * Waits while that is likely to bring more events: after a call of several appends until the next is due, then as long as every
-   * turn of the event loop brings more. A sender who is alone waits for neither.
+   * Waits while that is likely to bring more events: after a call of several appends until the next is due, then as
+   * long as every turn of the event loop brings more. A sender who is alone waits for neither.
    */
   async function gather(call: AppendCall): Promise<void> {
     const restMs = sentAt + callIntervalMs - performance.now();
@@ -101,7 +105,10 @@ export function createEventLog({
     }
   }
 
-  /** Redis refuses from now on what it has not done yet. A connection that gives no answer may be dead: the next one will show. */
+  /**
+   * Redis refuses from now on what it has not done yet. A connection that gives no answer may be dead: the next one
+   * will show.
+   */
   function giveUp(call: AppendCall): void {
     if (call.isSettled()) return;
     call.fail(new Error('The event log did not answer in time'));

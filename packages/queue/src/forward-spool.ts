@@ -21,8 +21,8 @@ export type SpooledRequest = z.infer<typeof SpooledRequest>;
 export type SpooledEntry = { id: string; request: SpooledRequest | null; size: number };
 
 /**
- * What waits for a region. `sinceMs`: when the first in the line came to its collector, which what is left of a request keeps; of one that cannot be
- * read when it was put there, by Redis's clock; Unix ms; null where nothing waits.
+ * What waits for a region. `sinceMs`: when the first in the line came to its collector, which what is left of a request
+ * keeps; of one that cannot be read when it was put there, by Redis's clock; Unix ms; null where nothing waits.
  */
 export type Waiting = { requests: number; bytes: number; sinceMs: number | null };
 
@@ -51,7 +51,10 @@ if ARGV[3] ~= '' then redis.call('XADD', KEYS[1], '*', 'request', ARGV[3]) end
 redis.call('INCRBY', KEYS[2], change)
 return 1`;
 
-/** Requests for other regions that could not be reached, kept in this region's Redis as durably as the event log, oldest first. */
+/**
+ * Requests for other regions that could not be reached, kept in this region's Redis as durably as the event log, oldest
+ * first.
+ */
 export function createForwardSpool(redis: Redis) {
   const key = (region: string) => `forward:{${region}}`;
   const sizeKey = (region: string) => `${key(region)}:size`;

@@ -6,8 +6,8 @@ import { readRedisClock } from './read-clock.ts';
 const keysPerScan = 1_000;
 
 /**
- * Forgets the answers to idempotent requests for the website; with `before` only to those that were answered before then. Walks over all keys,
- * some at a time: for a job. May be repeated.
+ * Forgets the answers to idempotent requests for the website; with `before` only to those that were answered before
+ * then. Walks over all keys, some at a time: for a job. May be repeated.
  */
 export async function forgetIdempotencyRecords(redis: Redis, websiteId: string, before?: Date): Promise<void> {
   let cursor = '0';

@@ -20,7 +20,10 @@ const jobOptions = {
 
 export type Jobs = ReturnType<typeof createJobs>;
 
-/** Orders background jobs. What is ordered twice while it is not done is done once. Rejects within seconds when Redis is away. */
+/**
+ * Orders background jobs. What is ordered twice while it is not done is done once. Rejects within seconds when Redis is
+ * away.
+ */
 export function createJobs(redisUrl: string) {
   const queue = openJobQueue(redisUrl);
 
@@ -45,7 +48,10 @@ export function createJobs(redisUrl: string) {
   };
 }
 
-/** How jobs are done. Each may be called again for the same job, after a failure or a crash. `signal`: the process wants to stop. */
+/**
+ * How jobs are done. Each may be called again for the same job, after a failure or a crash. `signal`: the process wants
+ * to stop.
+ */
 export type JobHandlers = {
   purgeWebsite(websiteId: string, signal: AbortSignal): Promise<void>;
   resetWebsite(websiteId: string, before: Date, signal: AbortSignal): Promise<void>;

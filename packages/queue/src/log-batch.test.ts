@@ -39,7 +39,8 @@ test('entries of any size become rows one behind the other, in order', () => {
   expect(batch.rows.starts[batch.rows.count]).toBe(batch.rows.bytes.length);
 });
 
-// Entries may wait in a log while the code is replaced: what a version wrote must stay readable as long as any can lie there.
+// Entries may wait in a log while the code is replaced: what a version wrote must stay readable as long as any can lie
+// there.
 test('an entry written by format version 3 stays readable', () => {
   const rows =
     'AAIAAPorF0ZQTz4tHAuPfm1cSzopiAB5+bCeAQAA/3f73A2xngGriWdFIwH/v21cSzouHQxf5dTDsqGQf44AAAIA9C0BDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2g2APFLBS9maW5kB3E9c2hvZXMAAWEAB0ZpcmVmb3gFTGludXgHZGVza3RvcAkxOTIweDEwODAFZGUtREUCREUFREUtQkUGQmVybGluBG5ld3MABGp1bmUAAAADZi0xqwAQAQEAD/AANR8F8ACPAgIAMsKSQAkAQQAAAAEGANAAAFRAAHsUrkfhepQ/';

@@ -22,8 +22,8 @@ export type RawEntry = [id: Buffer, fields: Buffer[]];
 type Entry = { partition: number; fields: Buffer[]; packed: Buffer; visitIds: Buffer };
 
 /**
- * Reads entries. Those of another format version than this program knows are left out: they stay with the log until a worker
- * that knows it takes them over. `token`: of the batch when it was begun before.
+ * Reads entries. Those of another format version than this program knows are left out: they stay with the log until a
+ * worker that knows it takes them over. `token`: of the batch when it was begun before.
  */
 export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStored: boolean, token?: string): LogBatch {
   const entryIds = entries.map((): string[] => []);

@@ -20,8 +20,8 @@ import { forgetVisits } from './visit-state.ts';
 /** Keeps the scripts over a batch short: they walk over its entries. */
 const entriesMax = 5_000;
 /**
- * ClickHouse remembers the tokens of the last 10,000 blocks of a table (see its migrations). A batch that was begun before that, which a
- * Redis that was restored from a copy can bring back, must not be sent again unasked.
+ * ClickHouse remembers the tokens of the last 10,000 blocks of a table (see its migrations). A batch that was begun
+ * before that, which a Redis that was restored from a copy can bring back, must not be sent again unasked.
  */
 const tokenTrustMs = 600_000;
 /** How long a read waits for a first entry: also how long a stop may take. */
@@ -31,16 +31,16 @@ const idleReadMs = 500;
 export type DeadLetter = { event: EventRow; reason: string };
 
 /**
- * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so), `commit`. Stores
- * must take a batch's token as the name of its rows: a batch may be stored again under the same token; under others only after
- * `writeManifest` with `mayBeStored`.
+ * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so),
+ * `commit`. Stores must take a batch's token as the name of its rows: a batch may be stored again under the same token;
+ * under others only after `writeManifest` with `mayBeStored`.
  */
 export type LogConsumer = ReturnType<typeof createLogConsumer>;
 
 /**
- * `redis`: waits for Redis when it is away. `waitingRedis`: another such connection, used for waiting reads only. `consumer`: a name that
- * no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long counts as abandoned; its worker must hold
- * it more often. `now`: the time of dead letters, and what an old batch is.
+ * `redis`: waits for Redis when it is away. `waitingRedis`: another such connection, used for waiting reads only.
+ * `consumer`: a name that no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long
+ * counts as abandoned; its worker must hold it more often. `now`: the time of dead letters, and what an old batch is.
  */
 export function createLogConsumer({
   redis,
@@ -58,8 +58,8 @@ export function createLogConsumer({
   now?: () => Date;
 }) {
   /**
-   * Redis that lost the end of its file hands out what another worker is just storing, and has no manifest of it: that worker needs so
-   * long to notice that its batch is not its own any more.
+   * Redis that lost the end of its file hands out what another worker is just storing, and has no manifest of it: that
+   * worker needs so long to notice that its batch is not its own any more.
    */
   const restartSettlesMs = reclaimIdleMs / 4;
   const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(partition));
@@ -95,15 +95,16 @@ export function createLogConsumer({
       const [isNew, ...ids] = answer as [number, ...Buffer[]];
       preparedAt = performance.now();
       lastIdsAtRestart = ids.map(String);
-      // Its file may hold the half of a transaction, see restartScript. Where this is forbidden, or done already, it stays as it is.
+      // Its file may hold the half of a transaction, see restartScript. Where this is forbidden, or done already, it
+      // stays as it is.
       if (isNew === 1) await redis.bgrewriteaof().catch(() => {});
       preparedEpoch = preparing;
     }
   }
 
   /**
-   * The next batch, begun: it belongs to this consumer, and its manifest is written. Abandoned ones come first. Null when
-   * nothing has come for a while. After an error it may be called again.
+   * The next batch, begun: it belongs to this consumer, and its manifest is written. Abandoned ones come first. Null
+   * when nothing has come for a while. After an error it may be called again.
    * A batch closes with `eventsMax` events (more by at most as many) or `maxWaitMs` after its first entry was read.
    */
   async function next(limits: { eventsMax: number; maxWaitMs: number }): Promise<LogBatch | null> {
@@ -194,8 +195,9 @@ export function createLogConsumer({
   }
 
   /**
-   * Records that the batch is begun under its token and, with `mayBeStored`, that events of it may also be stored under other tokens: then
-   * whoever takes it over asks which. False: another worker has the batch, and it must not be stored any more.
+   * Records that the batch is begun under its token and, with `mayBeStored`, that events of it may also be stored under
+   * other tokens: then whoever takes it over asks which. False: another worker has the batch, and it must not be stored
+   * any more.
    */
   async function writeManifest(
     { entryIds, token }: LogBatch,
@@ -208,15 +210,19 @@ export function createLogConsumer({
   return {
     next,
 
-    /** Keeps the batch from counting as abandoned. False: it belongs to another consumer now, and must not be stored any more. */
+    /**
+     * Keeps the batch from counting as abandoned. False: it belongs to another consumer now, and must not be stored any
+     * more.
+     */
     hold: async ({ entryIds }: LogBatch): Promise<boolean> =>
       (await hold(batchKeys, [consumerGroup, consumer, JSON.stringify(entryIds), '', '0'])) === 1,
 
     writeManifest,
 
     /**
-     * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or nothing. False:
-     * the batch belongs to another consumer now, which ends it. Rejects when the dead letters cannot be written.
+     * Ends a batch whose events are stored, but for the dead letters: these are written, the entries deleted, all or
+     * nothing. False: the batch belongs to another consumer now, which ends it. Rejects when the dead letters cannot be
+     * written.
      * @param removedCount events that were not stored because their website is gone or was reset
      */
     async commit(batch: LogBatch, letters: readonly DeadLetter[], removedCount = 0): Promise<boolean> {
@@ -235,7 +241,10 @@ export function createLogConsumer({
       return (await commitBatch(keys, [...head, ...counts, ...args])) === 1;
     },
 
-    /** Before a commit: the visits of events that are not stored because their website is gone or was reset are remembered no longer. */
+    /**
+     * Before a commit: the visits of events that are not stored because their website is gone or was reset are
+     * remembered no longer.
+     */
     forgetVisits({ bytes, starts }: EventRows, numbers: readonly number[]): Promise<void> {
       const sessions = numbers.map((number) => {
         const start = starts[number] ?? 0;

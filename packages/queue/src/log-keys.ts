@@ -1,6 +1,7 @@
 /*
- * Keys of the event log in Redis. What belongs to one partition has one hash tag: its events, dead letters, visits and idempotency records. But
- * a call, a batch and a count are of several partitions, so that a log lies in one Redis and not in a Redis Cluster, which workers refuse.
+ * Keys of the event log in Redis. What belongs to one partition has one hash tag: its events, dead letters, visits and
+ * idempotency records. But a call, a batch and a count are of several partitions, so that a log lies in one Redis and
+ * not in a Redis Cluster, which workers refuse.
  */
 
 /** The append script derives the keys of visits from it: change both together. */
@@ -13,7 +14,10 @@ export function idempotencyKey(partition: number, key: string): string {
   return `idempotency:{${partition}}:${key}`;
 }
 
-/** Finds the records of a website, and perhaps some of others. A request's key is `<route>:<website>:<the client's key>`. */
+/**
+ * Finds the records of a website, and perhaps some of others. A request's key is
+ * `<route>:<website>:<the client's key>`.
+ */
 export function idempotencyKeyPattern(websiteId: string): string {
   return `idempotency:*:${websiteId}:*`;
 }
@@ -22,7 +26,10 @@ export function websiteOfIdempotencyKey(key: string): string | undefined {
   return key.split(':')[3];
 }
 
-/** Which partition holds a website's events, by its id, or the record of an idempotent request, by its key (FNV-1a of the text). */
+/**
+ * Which partition holds a website's events, by its id, or the record of an idempotent request, by its key (FNV-1a of
+ * the text).
+ */
 export function partitionOf(text: string, partitions: number): number {
   if (partitions === 1) return 0;
   let hash = 0x811c9dc5;

@@ -3,7 +3,8 @@ import { eventsKey } from './log-keys.ts';
 import { readRedisClock } from './read-clock.ts';
 
 /**
- * Why no more events may be taken: the log's own size, the use of Redis's memory as a whole, or the wait of the oldest event.
+ * Why no more events may be taken: the log's own size, the use of Redis's memory as a whole, or the wait of the oldest
+ * event.
  */
 export const overflowReasons = ['bytes', 'memory', 'age'] as const;
 export type OverflowReason = (typeof overflowReasons)[number];
@@ -12,14 +13,18 @@ export type OverflowReason = (typeof overflowReasons)[number];
 export type LogOverflow = () => OverflowReason | null;
 
 const defaultLookEveryMs = 500;
-/** Of Redis's limit. What is above is room for the workers, for visits and idempotency keys of events that are taken already. */
+/**
+ * Of Redis's limit. What is above is room for the workers, for visits and idempotency keys of events that are taken
+ * already.
+ */
 const memoryShare = 0.75;
 
 /**
- * Watches the log from the producer's end, as long as the process lives. It is full when it takes more than `maxBytes` itself, when Redis with
- * all that is in it uses three quarters of its `maxmemory`, or when the oldest event has waited for `maxAgeMs`. That is far below the
- * point at which Redis refuses: there it could neither take events nor give the workers room to drain it.
- * Redis that cannot be asked says nothing new: appends fail by themselves then. `redis`: a connection that fails fast.
+ * Watches the log from the producer's end, as long as the process lives. It is full when it takes more than `maxBytes`
+ * itself, when Redis with all that is in it uses three quarters of its `maxmemory`, or when the oldest event has waited
+ * for `maxAgeMs`. That is far below the point at which Redis refuses: there it could neither take events nor give the
+ * workers room to drain it. Redis that cannot be asked says nothing new: appends fail by themselves then. `redis`: a
+ * connection that fails fast.
  */
 export function watchLogLevel({
   redis,
@@ -69,7 +74,10 @@ async function isOverMemory(redis: Redis): Promise<boolean> {
   return limit > 0 && figure('used_memory') > limit * memoryShare;
 }
 
-/** The memory of the log in Redis, estimated. What a partition without entries keeps (its group and consumers) is not counted. */
+/**
+ * The memory of the log in Redis, estimated. What a partition without entries keeps (its group and consumers) is not
+ * counted.
+ */
 export async function logBytes(redis: Redis, partitions: number): Promise<number> {
   const sizes = await Promise.all(
     Array.from({ length: partitions }, async (_, partition) => {

@@ -1,12 +1,15 @@
 import { compressSync, uncompressSync } from 'lz4-napi';
 
 const lengthBytes = 4;
-/** What a byte of an LZ4 block can stand for at most. A length that is greater than that is none: no memory is taken for it. */
+/**
+ * What a byte of an LZ4 block can stand for at most. A length that is greater than that is none: no memory is taken for
+ * it.
+ */
 const bytesPerPackedByteMax = 255;
 
 /**
- * Rows of events, one behind the other, as an entry of the event log carries them beside the visit ids: their length in bytes (UInt32,
- * lowest byte first) and an LZ4 block.
+ * Rows of events, one behind the other, as an entry of the event log carries them beside the visit ids: their length in
+ * bytes (UInt32, lowest byte first) and an LZ4 block.
  */
 export function packRows(rows: Buffer): Buffer {
   return compressSync(rows);

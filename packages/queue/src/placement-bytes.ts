@@ -11,7 +11,8 @@ const keepsVisitShortFlag = 4;
 
 /**
  * Writes a placement as append-script.ts reads it (the format is described there).
- * A performance measurement joins the running visit without prolonging it: browsers send it when a page is left, however late.
+ * A performance measurement joins the running visit without prolonging it: browsers send it when a page is left,
+ * however late.
  */
 export function writePlacement(writer: ByteWriter, { event, hint, link }: Placement, ids: UuidV7Minter): void {
   const bytes = writer.reserve(bytesMax);

@@ -8,7 +8,10 @@ export type Placement = {
   event: PendingEvent;
   /** From a valid cache token of the same session: gives back a visit that the log no longer remembers. */
   hint?: VisitHint;
-  /** From a valid cache token of a session without id, when this event brings an id: the id's session goes on in that visit. */
+  /**
+   * From a valid cache token of a session without id, when this event brings an id: the id's session goes on in that
+   * visit.
+   */
   link?: VisitHint & { sessionId: string };
 };
 
@@ -17,14 +20,15 @@ export type Append = {
   placements: readonly Placement[];
   /**
    * Of two appends with one key within 24 hours only the first is stored, and the second is told the first one's draft.
-   * `key`: names route, website and the client's key. `bodyHash`: hash of the request's body. `draft`: what the answer is made of.
+   * `key`: names route, website and the client's key. `bodyHash`: hash of the request's body. `draft`: what the answer
+   * is made of.
    */
   idempotency?: { key: string; bodyHash: string; draft: string };
 };
 
 /**
- * `visitIds`: 16 bytes for each placement, in order. `replayOf`: the draft of the first append with this key; nothing was stored this
- * time, and the visit ids are the first one's.
+ * `visitIds`: 16 bytes for each placement, in order. `replayOf`: the draft of the first append with this key; nothing
+ * was stored this time, and the visit ids are the first one's.
  */
 export type AppendResult =
   | { ok: true; visitIds: Uint8Array; replayOf?: string }

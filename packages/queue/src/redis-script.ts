@@ -6,7 +6,10 @@ export type RedisScript = (
   args: readonly (string | number | Buffer)[],
 ) => Promise<unknown>;
 
-/** A Lua script, sent as its hash; its text only when Redis does not know it (nothing was executed then). Texts in answers are Buffers. */
+/**
+ * A Lua script, sent as its hash; its text only when Redis does not know it (nothing was executed then). Texts in
+ * answers are Buffers.
+ */
 export function createRedisScript(redis: Redis, lua: string): RedisScript {
   const hash = createHash('sha1').update(lua).digest('hex');
   return async (keys, args) => {
@@ -19,7 +22,10 @@ export function createRedisScript(redis: Redis, lua: string): RedisScript {
   };
 }
 
-/** Whether Redis refuses for a reason that passes: it is full, loading, without disk or replicas, or no longer the primary. */
+/**
+ * Whether Redis refuses for a reason that passes: it is full, loading, without disk or replicas, or no longer the
+ * primary.
+ */
 export function isPassingRedisError(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -7,7 +7,9 @@ import { choosePort } from '@meridian/embedded/ports';
 import { resolveRedisExecutable } from '@meridian/embedded/redis-executable';
 import { Redis } from 'ioredis';
 
-/** For event logs in tests that are not about slowness: more patient than a collector, since the machine may be busy. */
+/**
+ * For event logs in tests that are not about slowness: more patient than a collector, since the machine may be busy.
+ */
 export const patience = { commandTimeout: 31_000, appendMaxWaitMs: 30_000 };
 
 /** A connection as a collector has it: fails fast and never sends a command again. */
@@ -47,8 +49,8 @@ export type OwnRedis = {
 };
 
 /**
- * Writes every answered command to disk first, as ours is set up. Trap: with `everysec` Redis keeps what it has answered in memory for
- * up to two seconds while the disk is slow, and a kill loses it.
+ * Writes every answered command to disk first, as ours is set up. Trap: with `everysec` Redis keeps what it has
+ * answered in memory for up to two seconds while the disk is slow, and a kill loses it.
  * `changes`: other settings of redis.conf than that, also for its next starts.
  */
 export async function startOwnRedis(changes: Record<string, string> = {}): Promise<OwnRedis> {

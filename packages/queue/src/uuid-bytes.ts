@@ -9,8 +9,9 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes a UUID's text (36 characters) as its 16 bytes and gives the offset behind them. Never more or fewer bytes, whatever the text.
- * Called for every event: `Buffer.write(…, 'hex')` costs more, and so does charCodeAt where texts of many inner forms come by.
+ * Writes a UUID's text (36 characters) as its 16 bytes and gives the offset behind them. Never more or fewer bytes,
+ * whatever the text. Called for every event: `Buffer.write(…, 'hex')` costs more, and so does charCodeAt where texts of
+ * many inner forms come by.
  */
 export function writeUuid(target: Uint8Array, offset: number, uuid: string): number {
   const written = digits.write(uuid, 'latin1');
@@ -29,8 +30,8 @@ const text = Buffer.alloc(36, '-');
 const codeOfNibble = Buffer.from('0123456789abcdef');
 
 /**
- * The text of the UUID whose 16 bytes start at the offset. Built in one buffer: V8 would have to flatten a concatenated text later, at the same
- * cost again.
+ * The text of the UUID whose 16 bytes start at the offset. Built in one buffer: V8 would have to flatten a concatenated
+ * text later, at the same cost again.
  */
 export function readUuid(bytes: Uint8Array, offset: number): string {
   let at = offset;

@@ -4,11 +4,12 @@ const nodeBytes = 10;
 const lastCounter = 0xfff;
 
 /**
- * Mints UUIDv7 (RFC 9562), as 16 bytes in the order of the text: an event needs two of them, and a text would be made only to be read again.
- * What makes them unique among all minters is drawn once, as the RFC's node (section 6.4), and not for every id: equal bytes take no room on disk.
- * `writeNext`: the time is the clock's, in milliseconds, and every id is greater than all that this minter gave before: ids of one
- * millisecond count up in the 12 bits after the time, and when these are used up, or the clock steps back, the time runs ahead.
- * `writeAt`: the time is the given one, for an id that carries a time other than now; ids of one time differ in the last 32 bits, which count all of them.
+ * Mints UUIDv7 (RFC 9562), as 16 bytes in the order of the text: an event needs two of them, and a text would be made
+ * only to be read again. What makes them unique among all minters is drawn once, as the RFC's node (section 6.4), and
+ * not for every id: equal bytes take no room on disk. `writeNext`: the time is the clock's, in milliseconds, and every
+ * id is greater than all that this minter gave before: ids of one millisecond count up in the 12 bits after the time,
+ * and when these are used up, or the clock steps back, the time runs ahead. `writeAt`: the time is the given one, for
+ * an id that carries a time other than now; ids of one time differ in the last 32 bits, which count all of them.
  */
 export type UuidV7Minter = {
   writeNext(target: Uint8Array, offset: number): void;

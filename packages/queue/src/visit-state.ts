@@ -9,7 +9,10 @@ const keysPerCall = 1_000;
 /** A session of a website. */
 export type SessionOf = { websiteId: string; sessionId: string };
 
-/** KEYS: visits of sessions, as append-script.ts keeps them; ARGV: Unix ms. Forgets those of them that were touched last before that. */
+/**
+ * KEYS: visits of sessions, as append-script.ts keeps them; ARGV: Unix ms. Forgets those of them that were touched last
+ * before that.
+ */
 const forgetUntouchedScript = `#!lua flags=allow-oom
 local call, size = redis.call, ${keptVisit.bytes}
 for _, key in ipairs(KEYS) do
@@ -26,8 +29,8 @@ end
 `;
 
 /**
- * Forgets the running visits of the sessions, whose events are not stored or are stored no longer: they would be remembered for an hour else.
- * With `before` only those to which no event came since then. May be repeated.
+ * Forgets the running visits of the sessions, whose events are not stored or are stored no longer: they would be
+ * remembered for an hour else. With `before` only those to which no event came since then. May be repeated.
  */
 export async function forgetVisits(
   redis: Redis,

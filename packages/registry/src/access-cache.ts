@@ -13,10 +13,10 @@ export type AccessSubject = `${SubjectKind} ${string}`;
 type Remembered<Answer> = { answer: Answer; subjects: readonly AccessSubject[]; asOf: number; askedAtMs: number };
 
 /**
- * Remembers who may do what, until it changes. Changes are numbered as they are heard of; an answer carries the number that was the last when it
- * was asked for, and counts only while none of its subjects has a later one. So an answer that was on its way during a change never
- * counts, and neither does any while the process cannot be sure to hear of changes: then Postgres is asked each time.
- * `follow` is called with the first question.
+ * Remembers who may do what, until it changes. Changes are numbered as they are heard of; an answer carries the number
+ * that was the last when it was asked for, and counts only while none of its subjects has a later one. So an answer
+ * that was on its way during a change never counts, and neither does any while the process cannot be sure to hear of
+ * changes: then Postgres is asked each time. `follow` is called with the first question.
  */
 export function createAccessCache(follow: (handlers: AccessChangeHandlers) => AccessChanges) {
   let changes: AccessChanges | undefined;
@@ -42,8 +42,9 @@ export function createAccessCache(follow: (handlers: AccessChangeHandlers) => Ac
 
   return {
     /**
-     * `ask` with a memory. `keyOf`: of the question, never the same for two that have different answers. `subjectsOf`: all that the answer
-     * depends on; null for an answer that is not to be remembered. Answers are shared, so nobody may change them.
+     * `ask` with a memory. `keyOf`: of the question, never the same for two that have different answers. `subjectsOf`:
+     * all that the answer depends on; null for an answer that is not to be remembered. Answers are shared, so nobody
+     * may change them.
      */
     remember<Question extends unknown[], Answer>(
       ask: (...question: Question) => Promise<Answer>,
@@ -69,7 +70,10 @@ export function createAccessCache(follow: (handlers: AccessChangeHandlers) => Ac
         return answer;
       };
     },
-    /** A change, by this process, of what its first argument names. It counts with the next question, whenever the news of it comes back. */
+    /**
+     * A change, by this process, of what its first argument names. It counts with the next question, whenever the news
+     * of it comes back.
+     */
     changing<Rest extends unknown[], Result>(
       kind: SubjectKind,
       change: (id: string, ...rest: Rest) => Promise<Result>,

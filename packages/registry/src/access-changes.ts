@@ -4,7 +4,10 @@ import pg from 'pg';
 /** What the triggers of `0003_access_changes.sql` write to. */
 const channel = 'access_change';
 const beatEveryMs = 600;
-/** A change is heard of everywhere within this time, or nothing that is remembered counts: a bit less than the two seconds promised of a deleted key. */
+/**
+ * A change is heard of everywhere within this time, or nothing that is remembered counts: a bit less than the two
+ * seconds promised of a deleted key.
+ */
 const heardWithinMs = 1_700;
 /** A connection on which no beat came for so long is replaced. */
 const silenceMaxMs = 10_000;
@@ -17,10 +20,11 @@ export type AccessChanges = {
 };
 
 /**
- * Hears of every change to accounts, sessions, websites and teams, whoever makes it, on a connection of its own that is replaced when it is
- * lost. That it hears is proved by beats: each goes into Postgres by another connection and has to come back on this one, behind all
- * changes before it. So a network that hangs, a pooler that keeps notifications to itself and a database without the triggers are noticed.
- * `sendBeat`: runs `access_beat`. `onChange`: such as 'user <id>'. `onGap`: from now on; what was before may have changed unheard.
+ * Hears of every change to accounts, sessions, websites and teams, whoever makes it, on a connection of its own that is
+ * replaced when it is lost. That it hears is proved by beats: each goes into Postgres by another connection and has to
+ * come back on this one, behind all changes before it. So a network that hangs, a pooler that keeps notifications to
+ * itself and a database without the triggers are noticed. `sendBeat`: runs `access_beat`. `onChange`: such as 'user
+ * <id>'. `onGap`: from now on; what was before may have changed unheard.
  */
 export function followAccessChanges(
   databaseUrl: string,

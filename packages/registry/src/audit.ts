@@ -7,8 +7,8 @@ import { auditEntry } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
 /**
- * Writes down one change, in the transaction that makes it: there is no change without its entry and no entry without its change.
- * `details` are given without passwords, keys and access codes; slugs of links are left out here.
+ * Writes down one change, in the transaction that makes it: there is no change without its entry and no entry without
+ * its change. `details` are given without passwords, keys and access codes; slugs of links are left out here.
  */
 export async function recordChange(
   tx: Database,
@@ -29,7 +29,10 @@ export async function recordChange(
   });
 }
 
-/** Who knows the slug of a link reads the statistics, and a website's share id is one. Told is only that it was set, changed or removed. */
+/**
+ * Who knows the slug of a link reads the statistics, and a website's share id is one. Told is only that it was set,
+ * changed or removed.
+ */
 function withoutSlugs(
   action: AuditAction,
   { slug, shareId, ...details }: Record<string, unknown>,

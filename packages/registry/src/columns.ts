@@ -24,7 +24,10 @@ export const instant = customType<{ data: Date; driverData: string }>({
   fromDriver: (stored) => new Date(stored),
 });
 
-/** `jsonb`, which refuses NUL and lone surrogates: the former is removed from every text inside, the latter become U+FFFD. */
+/**
+ * `jsonb`, which refuses NUL and lone surrogates: the former is removed from every text inside, the latter become
+ * U+FFFD.
+ */
 export const json = customType<{ data: Record<string, unknown>; driverData: unknown }>({
   dataType: () => 'jsonb',
   toDriver: (value) =>

@@ -37,7 +37,9 @@ export function newPassword(): string {
   return randomAlphanumerics(passwordLength);
 }
 
-/** Letters and digits, each as likely as any other: bytes beyond the last whole multiple of the alphabet are not used. */
+/**
+ * Letters and digits, each as likely as any other: bytes beyond the last whole multiple of the alphabet are not used.
+ */
 export function randomAlphanumerics(length: number): string {
   const fairBelow = 256 - (256 % alphabet.length);
   let text = '';

@@ -20,10 +20,12 @@ export function openDatabase(databaseUrl: string, options: { poolMax: number; ti
   // Nor may the loss of one that a transaction has: its next statement fails, and tells.
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = Object.assign(drizzle(pool), {
-    // Trap: Drizzle's own never gives a connection back whose `begin` fails (drizzle-orm 0.45): after some lost ones none was left.
+    // Trap: Drizzle's own never gives a connection back whose `begin` fails (drizzle-orm 0.45): after some lost ones
+    // none was left.
     transaction: (async (ask, config) => {
       const client = await pool.connect();
-      // One that failed may be in a transaction still, such as one whose `begin` was not answered in time: it is not used again.
+      // One that failed may be in a transaction still, such as one whose `begin` was not answered in time: it is not
+      // used again.
       let isDone = false;
       try {
         const result = await drizzle(client).transaction(ask, config);

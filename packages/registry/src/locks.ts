@@ -5,11 +5,13 @@ import { team, teamUser, userAccount, website } from './schema.ts';
 import { isUuid } from './uuid.ts';
 
 /*
- * What a change presumes stays true until its transaction ends. Locks are taken in one order everywhere, so that no two transactions wait for
- * each other: accounts, then teams, then websites.
+ * What a change presumes stays true until its transaction ends. Locks are taken in one order everywhere, so that no two
+ * transactions wait for each other: accounts, then teams, then websites.
  */
 
-/** Keeps the account from being deleted meanwhile. False for an unknown or deleted one and for an id that is no UUID. */
+/**
+ * Keeps the account from being deleted meanwhile. False for an unknown or deleted one and for an id that is no UUID.
+ */
 export async function lockUser(tx: Database, id: string, strength: 'share' | 'update' = 'share'): Promise<boolean> {
   if (!isUuid(id)) return false;
   const found = await tx
@@ -21,8 +23,8 @@ export async function lockUser(tx: Database, id: string, strength: 'share' | 'up
 }
 
 /**
- * Keeps the team from being deleted meanwhile (`share`), or its members from being changed by anybody else as well (`update`).
- * False for an unknown or deleted team and for an id that is no UUID.
+ * Keeps the team from being deleted meanwhile (`share`), or its members from being changed by anybody else as well
+ * (`update`). False for an unknown or deleted team and for an id that is no UUID.
  */
 export async function lockTeam(tx: Database, id: string, strength: 'share' | 'update'): Promise<boolean> {
   if (!isUuid(id)) return false;
@@ -34,7 +36,9 @@ export async function lockTeam(tx: Database, id: string, strength: 'share' | 'up
   return found.length > 0;
 }
 
-/** Keeps the website from being deleted meanwhile. False for an unknown or deleted one and for an id that is no UUID. */
+/**
+ * Keeps the website from being deleted meanwhile. False for an unknown or deleted one and for an id that is no UUID.
+ */
 export async function lockWebsite(tx: Database, id: string): Promise<boolean> {
   if (!isUuid(id)) return false;
   const found = await tx

@@ -10,8 +10,9 @@ const migrationLock = 0x4d52_4449;
 export const migrationsFolder = fileURLToPath(new URL('../postgres-migrations', import.meta.url));
 
 /**
- * Brings the database of `databaseUrl` to the schema of this version; does nothing when it is there already. `alongside`: the other store's
- * migrations, which must not be done twice at once either. One process at a time does both, the others wait; one that is killed lets them on.
+ * Brings the database of `databaseUrl` to the schema of this version; does nothing when it is there already.
+ * `alongside`: the other store's migrations, which must not be done twice at once either. One process at a time does
+ * both, the others wait; one that is killed lets them on.
  */
 export async function migrate(databaseUrl: string, alongside: () => Promise<void> = async () => {}): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000, keepAlive: true });

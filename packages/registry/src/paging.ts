@@ -12,7 +12,10 @@ export function contains(columns: AnyColumn[], search: string | undefined): SQL 
   return or(...columns.map((column) => sql`strpos(lower(${column} ${anyLanguage}), ${wanted}) > 0`));
 }
 
-/** Sort expressions: by `column` (text as people sort it, else as it is), equal values by `id`, so that pages are stable. */
+/**
+ * Sort expressions: by `column` (text as people sort it, else as it is), equal values by `id`, so that pages are
+ * stable.
+ */
 export function sortedBy(column: AnyColumn, id: AnyColumn, descending = false): SQL[] {
   const direction = descending ? desc : asc;
   const isText = column.getSQLType() === 'text';

@@ -16,7 +16,10 @@ export class RegistryError extends Error {
   }
 }
 
-/** Name of the constraint that `error` reports as violated: unique or primary key (23505), foreign key (23503); else null. */
+/**
+ * Name of the constraint that `error` reports as violated: unique or primary key (23505), foreign key (23503); else
+ * null.
+ */
 export function violatedConstraint(error: unknown): string | null {
   const cause = driverError(error);
   if (!(cause instanceof pg.DatabaseError)) return null;

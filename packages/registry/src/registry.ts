@@ -65,13 +65,13 @@ type RegistryOptions = {
 };
 
 /**
- * Accounts, keys, teams, websites and their segments in Postgres. `databaseUrl` is postgres://..., its schema made by `migrate`.
- * Connects at the first question. Everything rejects with `RegistryError` and nothing else.
+ * Accounts, keys, teams, websites and their segments in Postgres. `databaseUrl` is postgres://..., its schema made by
+ * `migrate`. Connects at the first question. Everything rejects with `RegistryError` and nothing else.
  *
  * Whoever changes something says who he is (`by`): it is written to the audit log with the change itself.
  *
- * Who may do what (`findSessionUser`, `findCallerByKeyHash`, `findTeamRole`, `findWebsite`) is remembered: what this process changes
- * counts with its next question, what others change within two seconds and mostly at once.
+ * Who may do what (`findSessionUser`, `findCallerByKeyHash`, `findTeamRole`, `findWebsite`) is remembered: what this
+ * process changes counts with its next question, what others change within two seconds and mostly at once.
  */
 export function createRegistry(
   databaseUrl: string,

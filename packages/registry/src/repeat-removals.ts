@@ -11,7 +11,8 @@ export const repeatRemovalsSql = `
   SELECT count(deleted_at) AS purges, count(*) - count(deleted_at) AS resets FROM changed`;
 
 /**
- * Orders all removals of a region again: its ClickHouse was restored and may hold what had been removed. Gives how many there are.
+ * Orders all removals of a region again: its ClickHouse was restored and may hold what had been removed. Gives how many
+ * there are.
  * @throws RegistryError
  */
 export async function repeatRemovals(databaseUrl: string, region: string): Promise<{ purges: number; resets: number }> {

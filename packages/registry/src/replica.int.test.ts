@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { createRegistry, type Registry } from './registry.ts';
 import { createTestRegistry, testActor } from './registry-fixtures.ts';
 
-/** The primary stands behind a proxy that takes it away; the replica is the same database, so that it has everything. */
+/**
+ * The primary stands behind a proxy that takes it away; the replica is the same database, so that it has everything.
+ */
 let t: Awaited<ReturnType<typeof createTestRegistry>>;
 let proxy: Awaited<ReturnType<typeof createTestProxy>>;
 let registry: Registry;

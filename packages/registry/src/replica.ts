@@ -10,10 +10,11 @@ type Ask<Args extends unknown[], Result> = (db: Database, ...args: Args) => Prom
 type Run = <Result>(db: Database, ask: (db: Database) => Promise<Result>) => Promise<Result>;
 
 /**
- * Questions that change nothing: asked of the primary and, once that is known to be away, of its replica without a wait. What the primary
- * cannot answer the replica is asked too, but the primary is away only when it does not answer a ping soon after that either: one question that
- * takes too long is not an outage for all. A replica may be behind, so `onAnswer` hears of each of its answers before the asker does. Without a replica
- * the primary alone is asked. `run` gives an answer its time limit and its errors; `ping` is what a primary that is there answers.
+ * Questions that change nothing: asked of the primary and, once that is known to be away, of its replica without a
+ * wait. What the primary cannot answer the replica is asked too, but the primary is away only when it does not answer a
+ * ping soon after that either: one question that takes too long is not an outage for all. A replica may be behind, so
+ * `onAnswer` hears of each of its answers before the asker does. Without a replica the primary alone is asked. `run`
+ * gives an answer its time limit and its errors; `ping` is what a primary that is there answers.
  */
 export function createReading(
   { primary, replica }: { primary: Database; replica: Database | null },

@@ -142,7 +142,9 @@ export type NewWebsite = {
   region: string;
 };
 
-/** Fields to change; what is left out stays. `replayConfig` is merged field by field; null resets it to its defaults. */
+/**
+ * Fields to change; what is left out stays. `replayConfig` is merged field by field; null resets it to its defaults.
+ */
 export type WebsiteChanges = {
   name?: string | undefined;
   domain?: string | undefined;
@@ -220,7 +222,10 @@ export type ShareChanges = { [Field in keyof ShareFields]?: ShareFields[Field] |
 
 export type ShareListRequest = PageRequest & { websiteId: string };
 
-/** Who changes something: an account, by a session or a key, or what has no account (`userId` null): the operator, the service itself. */
+/**
+ * Who changes something: an account, by a session or a key, or what has no account (`userId` null): the operator, the
+ * service itself.
+ */
 export type Actor = {
   userId: string | null;
   /** The account's name at that time, or what acted in its stead. */

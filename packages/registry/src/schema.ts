@@ -12,7 +12,9 @@ export const userAccount = pgTable(
   {
     id: uuid('id').primaryKey().defaultRandom(),
     username: text('username').notNull(),
-    /** What makes the name unique whatever its letter case; null once the account is deleted, so that the name is free. */
+    /**
+     * What makes the name unique whatever its letter case; null once the account is deleted, so that the name is free.
+     */
     usernameKey: text('username_key'),
     passwordHash: text('password_hash').notNull(),
     role: text('role').$type<AccountRole>().notNull(),
@@ -149,8 +151,8 @@ export const segment = pgTable(
 );
 
 /**
- * A public link to a website's statistics. `website.share_id` is the slug of the newest one, or null where there is none: the trigger
- * `keep_shares` makes and removes links as it changes.
+ * A public link to a website's statistics. `website.share_id` is the slug of the newest one, or null where there is
+ * none: the trigger `keep_shares` makes and removes links as it changes.
  */
 export const share = pgTable(
   'share',
@@ -169,7 +171,10 @@ export const share = pgTable(
   (t) => [unique('share_slug').on(t.slug), index('share_website_id').on(t.websiteId, t.createdAt)],
 );
 
-/** Who changed what. Rows are only ever added, which the trigger `append_only` enforces; nothing refers to them and they to nothing. */
+/**
+ * Who changed what. Rows are only ever added, which the trigger `append_only` enforces; nothing refers to them and they
+ * to nothing.
+ */
 export const auditEntry = pgTable(
   'audit_entry',
   {

@@ -105,7 +105,10 @@ export async function updateShare(
   );
 }
 
-/** `shareId` of the website becomes the slug of the newest link that is left, null without one. False for an unknown link. */
+/**
+ * `shareId` of the website becomes the slug of the newest link that is left, null without one. False for an unknown
+ * link.
+ */
 export async function deleteShare(db: Database, websiteId: string, id: string, by: Actor): Promise<boolean> {
   if (!isUuid(id) || !isUuid(websiteId)) return false;
   return db.transaction(async (tx) => {
@@ -122,8 +125,8 @@ export async function deleteShare(db: Database, websiteId: string, id: string, b
 const isShare = (websiteId: string, id: string) => and(eq(share.id, id), eq(share.websiteId, websiteId));
 
 /**
- * The website's share id, null for a website that is deleted or unknown. Until the transaction ends nobody else changes it or the website's
- * links: whoever does both takes the website first.
+ * The website's share id, null for a website that is deleted or unknown. Until the transaction ends nobody else changes
+ * it or the website's links: whoever does both takes the website first.
  */
 async function holdWebsite(tx: Database, id: string): Promise<{ current: string | null } | null> {
   const [held] = await tx
@@ -152,7 +155,10 @@ async function newestSlug(tx: Database, websiteId: string): Promise<string | nul
   return newest?.slug ?? null;
 }
 
-/** So that there is always one newest link, also of two made at once: now() is when a transaction began, which may be before another one's. */
+/**
+ * So that there is always one newest link, also of two made at once: now() is when a transaction began, which may be
+ * before another one's.
+ */
 function laterThanOthers(websiteId: string) {
   return sql`greatest(clock_timestamp(), (SELECT max(created_at) + interval '1 millisecond' FROM share WHERE website_id = ${websiteId}))`;
 }

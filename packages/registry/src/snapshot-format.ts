@@ -15,7 +15,10 @@ export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 }
 
-/** What a snapshot holds. `schema`: name of the last migration that its tables have seen; `tables`: rows of each, in the order in which they come. */
+/**
+ * What a snapshot holds. `schema`: name of the last migration that its tables have seen; `tables`: rows of each, in the
+ * order in which they come.
+ */
 export type SnapshotHead = { takenAt: string; schema: string; tables: Record<string, number> };
 
 /** Lines of a snapshot with their checksum behind them. */
@@ -35,8 +38,8 @@ export async function* writeSnapshotText(
 }
 
 /**
- * Reads a snapshot from its bytes: its head, then for each table its rows as JSON text. That all of it was as it had been written shows at the
- * end of the last table only, so that nothing may be kept before.
+ * Reads a snapshot from its bytes: its head, then for each table its rows as JSON text. That all of it was as it had
+ * been written shows at the end of the last table only, so that nothing may be kept before.
  * @throws SnapshotError, from the rows as well, when it is none, or is not whole
  */
 export async function readSnapshotText(bytes: AsyncIterable<Uint8Array>) {

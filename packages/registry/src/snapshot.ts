@@ -18,8 +18,8 @@ const lockMaxMs = 30_000;
 const refusedData = /^(22|23)/;
 
 /**
- * Takes a snapshot of all tables as of one moment, while others write, and hands its text to `write`. The schema may be that of an
- * earlier version.
+ * Takes a snapshot of all tables as of one moment, while others write, and hands its text to `write`. The schema may be
+ * that of an earlier version.
  * @throws SnapshotError when the schema is none that this version knows; RegistryError; what `write` throws
  */
 export async function takeSnapshot(
@@ -45,9 +45,11 @@ export async function takeSnapshot(
 }
 
 /**
- * Puts a snapshot into an empty registry that has its schema: all of it or nothing. Removals of what was deleted or reset are ordered again: the
- * other store may have been restored as of an earlier moment. `dryRun`: all of it is tried, and nothing kept.
- * @throws SnapshotError when the snapshot is not whole, or the registry not empty or of another schema; RegistryError; what `bytes` throws
+ * Puts a snapshot into an empty registry that has its schema: all of it or nothing. Removals of what was deleted or
+ * reset are ordered again: the other store may have been restored as of an earlier moment. `dryRun`: all of it is
+ * tried, and nothing kept.
+ * @throws SnapshotError when the snapshot is not whole, or the registry not empty or of another schema; RegistryError;
+ * what `bytes` throws
  */
 export async function restoreSnapshot(
   databaseUrl: string,
@@ -72,7 +74,9 @@ export async function restoreSnapshot(
   });
 }
 
-/** A connection of its own without limits of time: a disk may be slow. What is not committed when `work` ends is undone. */
+/**
+ * A connection of its own without limits of time: a disk may be slow. What is not committed when `work` ends is undone.
+ */
 async function inSession<Value>(databaseUrl: string, work: (client: pg.Client) => Promise<Value>): Promise<Value> {
   const client = new pg.Client({
     connectionString: databaseUrl,

@@ -63,7 +63,8 @@ export async function listTeamMembers(db: Database, teamId: string, request: Pag
 type JoinTeamResult = { ok: true; member: TeamMember } | { ok: false; reason: 'team_not_found' | 'user_not_found' };
 
 /**
- * Makes the account a `team-member` of the team, if `accessCode` is still the team's. Who is a member already stays what it is, and is answered the same.
+ * Makes the account a `team-member` of the team, if `accessCode` is still the team's. Who is a member already stays
+ * what it is, and is answered the same.
  */
 export async function joinTeam(
   db: Database,
@@ -107,7 +108,10 @@ export async function addTeamMember(
   });
 }
 
-/** `out_of_reach`: the member has a role that is not one of those which the change may touch. `last_owner`: the team would have no owner left. */
+/**
+ * `out_of_reach`: the member has a role that is not one of those which the change may touch. `last_owner`: the team
+ * would have no owner left.
+ */
 type MemberRefusal = { ok: false; reason: 'member_not_found' | 'out_of_reach' | 'last_owner' };
 
 type UpdateTeamMemberResult = { ok: true; member: TeamMember } | MemberRefusal;

@@ -107,8 +107,8 @@ export async function updateTeam(
 }
 
 /**
- * Deletes the team with its memberships, its access code and its websites, in one transaction. Answers the websites, whose events are
- * still to be purged; null for an unknown team.
+ * Deletes the team with its memberships, its access code and its websites, in one transaction. Answers the websites,
+ * whose events are still to be purged; null for an unknown team.
  */
 export async function deleteTeam(db: Database, id: string, by: Actor): Promise<{ websites: WebsitePlace[] } | null> {
   if (!isUuid(id)) return null;

@@ -106,7 +106,10 @@ export async function updateUser(db: Database, id: string, changes: UserChanges,
   }
 }
 
-/** Locks every administrator, so that of two changes at once the second sees the first. To be called before another account is locked. */
+/**
+ * Locks every administrator, so that of two changes at once the second sees the first. To be called before another
+ * account is locked.
+ */
 async function isLastAdministrator(tx: Database, id: string): Promise<boolean> {
   const administrators = await tx
     .select({ id: userAccount.id })
@@ -124,8 +127,8 @@ export type DeleteUserResult =
   | { ok: false; reason: 'last_owner'; teamIds: string[] };
 
 /**
- * Deletes the user with their keys, team memberships and personal websites, in one transaction. Answers the websites, whose events are
- * still to be purged.
+ * Deletes the user with their keys, team memberships and personal websites, in one transaction. Answers the websites,
+ * whose events are still to be purged.
  */
 export async function deleteUser(db: Database, id: string, by: Actor): Promise<DeleteUserResult> {
   return db.transaction(async (tx) => {

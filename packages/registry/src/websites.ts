@@ -226,7 +226,9 @@ export async function transferWebsite(
   });
 }
 
-/** Leaves a tombstone: the id stays reserved for ever, the share id is free. False for an unknown or deleted website. */
+/**
+ * Leaves a tombstone: the id stays reserved for ever, the share id is free. False for an unknown or deleted website.
+ */
 export async function deleteWebsite(db: Database, id: string, by: Actor): Promise<boolean> {
   if (!isUuid(id)) return false;
   return db.transaction(async (tx) => {

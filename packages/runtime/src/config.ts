@@ -40,10 +40,15 @@ export function redactConfig(config: Readonly<Record<string, unknown>>): Record<
 
 const isLongSecret = (secret: string) => Buffer.byteLength(secret) >= 32;
 
-/** `APP_SECRET`: signs session, share and cache tokens; at least 32 bytes (reliability of every signature hangs on it). */
+/**
+ * `APP_SECRET`: signs session, share and cache tokens; at least 32 bytes (reliability of every signature hangs on it).
+ */
 export const appSecret = z.string().refine(isLongSecret, 'must have at least 32 bytes');
 
-/** `APP_SECRET_PREVIOUS`: what was the secret before, the latest first: what it signed still counts. Separated by commas. */
+/**
+ * `APP_SECRET_PREVIOUS`: what was the secret before, the latest first: what it signed still counts. Separated by
+ * commas.
+ */
 export const previousAppSecrets = z
   .string()
   .default('')

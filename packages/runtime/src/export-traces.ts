@@ -8,7 +8,10 @@ import type { Logger } from './logger.ts';
 /** What is not sent by then is lost: a receiver that is away must not hold up the end of a process. */
 const stopGraceMs = 2_000;
 
-/** Sends every span that is recorded from now on to the receiver that the environment names. Gives what sends the rest and ends it. */
+/**
+ * Sends every span that is recorded from now on to the receiver that the environment names. Gives what sends the rest
+ * and ends it.
+ */
 export function exportTraces({ logger, service }: { logger: Pick<Logger, 'warn'>; service: string }) {
   const warn = (...parts: unknown[]): void => logger.warn({ message: parts.map(String).join(' ') }, 'traces');
   const quiet = (): void => {};

@@ -10,9 +10,9 @@ type Labels = Readonly<Record<string, string>>;
 type Sample = { value: number; labels?: Labels; metricName?: string };
 
 /**
- * A metric that is read when somebody asks for it; until then its owner counts in plain numbers, which cost nanoseconds. Names end
- * in their unit (`_seconds`, `_bytes`) or, for counters, in `_total`. Labels have few values, known beforehand: never a website, an address, a key
- * or a path. What `read` cannot tell is absent, never 0.
+ * A metric that is read when somebody asks for it; until then its owner counts in plain numbers, which cost
+ * nanoseconds. Names end in their unit (`_seconds`, `_bytes`) or, for counters, in `_total`. Labels have few values,
+ * known beforehand: never a website, an address, a key or a path. What `read` cannot tell is absent, never 0.
  */
 export type Metric = {
   name: string;
@@ -81,7 +81,9 @@ export function createBuckets(bounds: readonly number[]): Buckets {
 /** Bounds for durations of requests, in seconds. */
 export const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/** The metrics given and those of the process (CPU, memory, event loop, garbage collection) as Prometheus reads them. */
+/**
+ * The metrics given and those of the process (CPU, memory, event loop, garbage collection) as Prometheus reads them.
+ */
 export function createMetricsText(metrics: readonly Metric[]): { contentType: string; read(): Promise<string> } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -19,7 +19,8 @@ const samePressMs = 1_000;
 
 /**
  * Runs a process from start to end: SIGTERM and SIGINT stop everything in reverse order of start, at most
- * `stopMaxMs` long. A second Ctrl-C or SIGTERM ends at once. A start that fails stops what was started and exits with 1.
+ * `stopMaxMs` long. A second Ctrl-C or SIGTERM ends at once. A start that fails stops what was started and exits with
+ * 1.
  */
 export function runProcess(
   options: { logger: Logger; stopMaxMs?: number },
@@ -58,7 +59,8 @@ export function runProcess(
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) {
-        // Trap: Ctrl-C under npm comes twice, from the terminal and from npm. Only a later one is somebody's impatience.
+        // Trap: Ctrl-C under npm comes twice, from the terminal and from npm. Only a later one is somebody's
+        // impatience.
         if (performance.now() - stoppingSinceMs > samePressMs) process.exit(1);
         return;
       }

@@ -4,8 +4,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 
 /**
- * Repeats an attempt for as long as it fails with an error worth retrying, with growing pauses of random length. Rejects with any
- * other error at once, and with the signal's reason once it is aborted and an attempt has failed.
+ * Repeats an attempt for as long as it fails with an error worth retrying, with growing pauses of random length.
+ * Rejects with any other error at once, and with the signal's reason once it is aborted and an attempt has failed.
  */
 export async function retry<Value>(
   attempt: () => Promise<Value>,

@@ -8,7 +8,9 @@ import type { Life } from './process.ts';
 
 const stopGraceMs = 1_000;
 
-/** Answers GET /metrics on a port of its own, which the public need not reach. Throws StartError when the port is taken. */
+/**
+ * Answers GET /metrics on a port of its own, which the public need not reach. Throws StartError when the port is taken.
+ */
 export async function serveMetrics(
   metrics: readonly Metric[],
   options: { port: number; host?: string },

@@ -15,8 +15,9 @@ export const TracingConfig = z.object({
 });
 
 /**
- * Sends traces by OTLP (HTTP, JSON) until the process ends, if OpenTelemetry's standard variables name a receiver; what else they say
- * (sampler, headers, resource, limits) holds as well. `service`: its name unless OTEL_SERVICE_NAME gives another.
+ * Sends traces by OTLP (HTTP, JSON) until the process ends, if OpenTelemetry's standard variables name a receiver; what
+ * else they say (sampler, headers, resource, limits) holds as well. `service`: its name unless OTEL_SERVICE_NAME gives
+ * another.
  * @throws ConfigError for an address that is none
  */
 export async function startTracing(
@@ -35,19 +36,21 @@ type SpanKindName = 'server' | 'client' | 'consumer';
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
 
-/** The headers of a request, in which the caller may name the trace that it belongs to; asked only when they are needed. */
+/**
+ * The headers of a request, in which the caller may name the trace that it belongs to; asked only when they are needed.
+ */
 type TraceHeaders = () => Record<string, string | string[] | undefined>;
 
 /**
- * What is told of a span. Attributes: names of the semantic conventions, of few values each; never a body, an address or a key.
- * `failed`: by a fault of ours, with its kind.
+ * What is told of a span. Attributes: names of the semantic conventions, of few values each; never a body, an address
+ * or a key. `failed`: by a fault of ours, with its kind.
  */
 type SpanOutcome = { name: string; attributes: Attributes; failed?: string | undefined };
 export type RecordedSpan = SpanOutcome & { kind: SpanKindName; headers?: TraceHeaders };
 
 /**
- * Records what has ended now, as a part of what is under way (`runInSpan`) or of the caller's trace. Costs nothing without tracing.
- * `startedAt`: on the clock of `performance.now`.
+ * Records what has ended now, as a part of what is under way (`runInSpan`) or of the caller's trace. Costs nothing
+ * without tracing. `startedAt`: on the clock of `performance.now`.
  */
 export function recordSpan(startedAt: number, describe: () => RecordedSpan): void {
   if (!isTracing) return;
@@ -58,7 +61,10 @@ export function recordSpan(startedAt: number, describe: () => RecordedSpan): voi
   span.end();
 }
 
-/** Runs something as a span, so that what is recorded meanwhile is a part of it. `describe`: at its end, when all is known. */
+/**
+ * Runs something as a span, so that what is recorded meanwhile is a part of it. `describe`: at its end, when all is
+ * known.
+ */
 export async function runInSpan<Value>(
   start: { kind: SpanKindName; headers?: TraceHeaders },
   run: () => Promise<Value>,

@@ -1,6 +1,7 @@
 /**
- * Where a visitor came from, as one of the channels of docs/semantics.md "Breakdowns", from the referrer, the UTM values and the click ids of one event.
- * A source is known by its domain (`google.co.uk`, `l.facebook.com`) or by its name in utm_source (`google`). The first rule that fits decides.
+ * Where a visitor came from, as one of the channels of docs/semantics.md "Breakdowns", from the referrer, the UTM
+ * values and the click ids of one event. A source is known by its domain (`google.co.uk`, `l.facebook.com`) or by its
+ * name in utm_source (`google`). The first rule that fits decides.
  */
 
 /** Names are a label of the domain before its ending; what has a dot is a domain, its subdomains included. */
@@ -97,7 +98,9 @@ const sources = {
 /** The texts by which a channel is known, in the order of `SOURCE_OF_EVENT`. */
 const sourceColumns = ['referrer_domain', 'hostname', 'utm_source', 'utm_medium'] as const;
 
-/** SQL: what `withChannels` needs of an event. Meta adds fbclid to every outgoing link: it says nothing about payment. */
+/**
+ * SQL: what `withChannels` needs of an event. Meta adds fbclid to every outgoing link: it says nothing about payment.
+ */
 export const SOURCE_OF_EVENT = `tuple(${sourceColumns.map((column) => `toString(${column})`).join(', ')},
   toUInt8(gclid != '' OR msclkid != '' OR ttclid != '' OR li_fat_id != '' OR twclid != ''))`;
 

@@ -4,8 +4,8 @@ export type ClickHouseAddress = { url: string; username: string; password: strin
 const databasePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Reads `http(s)://[user:password@]host:port[/database]`; `?database=` is understood as well. The database defaults to `meridian`.
- * Throws on anything else, without repeating the password.
+ * Reads `http(s)://[user:password@]host:port[/database]`; `?database=` is understood as well. The database defaults to
+ * `meridian`. Throws on anything else, without repeating the password.
  */
 export function parseClickHouseUrl(text: string): ClickHouseAddress {
   const url = URL.canParse(text) ? new URL(text) : null;

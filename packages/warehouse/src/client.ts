@@ -5,12 +5,15 @@ import type { ClickHouseAddress } from './clickhouse-url.ts';
 const requestMaxMs = 120_000;
 
 /**
- * The cache of which granules fit a condition (on by default) has had faults that leave out rows that fit, ClickHouse 25.3 to 26.x (DECISIONS,
- * 2026-11-28).
+ * The cache of which granules fit a condition (on by default) has had faults that leave out rows that fit, ClickHouse
+ * 25.3 to 26.x (DECISIONS, 2026-11-28).
  */
 export const noConditionCache = { use_query_condition_cache: 0 } as const;
 
-/** How every connection to ClickHouse is set up. The client's own log is off: errors are thrown, and who catches them logs them. */
+/**
+ * How every connection to ClickHouse is set up. The client's own log is off: errors are thrown, and who catches them
+ * logs them.
+ */
 export function clientOptions(address: ClickHouseAddress): ClickHouseClientConfigOptions {
   return {
     ...address,
@@ -23,7 +26,10 @@ export function clientOptions(address: ClickHouseAddress): ClickHouseClientConfi
   };
 }
 
-/** The rows of a SELECT, as JSON has them: 64-bit numbers may come as text. `params`: what `{name:Type}` in it stands for. */
+/**
+ * The rows of a SELECT, as JSON has them: 64-bit numbers may come as text. `params`: what `{name:Type}` in it stands
+ * for.
+ */
 export async function rowsOf<Row>(
   client: ClickHouseClient,
   query: string,

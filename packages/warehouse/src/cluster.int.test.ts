@@ -16,7 +16,8 @@ import { rollupTables } from './rollups/repair.ts';
 import { createTestSite, toBlock } from './test-site.ts';
 import { createWarehouse, type Warehouse } from './warehouse.ts';
 
-// Two shards. What Keeper does (the queue of statements ON CLUSTER, replicas) the embedded engine cannot: see test-cluster.ts.
+// Two shards. What Keeper does (the queue of statements ON CLUSTER, replicas) the embedded engine cannot: see
+// test-cluster.ts.
 
 const database = 'meridian';
 const tables = ['events', ...rollupTables, 'session_properties'];

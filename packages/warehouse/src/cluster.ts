@@ -2,8 +2,9 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { rowsOf } from './client.ts';
 
 /*
- * On a cluster the rows of a website lie on one shard, by cityHash64(website_id): in the replicated table `<name>_local`, whose views fill rollups
- * of the same shard. Questions and inserts go to the Distributed table that bears the plain name. On a single node there is only the plain one.
+ * On a cluster the rows of a website lie on one shard, by cityHash64(website_id): in the replicated table
+ * `<name>_local`, whose views fill rollups of the same shard. Questions and inserts go to the Distributed table that
+ * bears the plain name. On a single node there is only the plain one.
  */
 
 const ending = '_local';
@@ -22,7 +23,10 @@ export const onCluster = (cluster: string | undefined): string => (cluster ? `ON
 export const systemTable = (name: 'processes' | 'parts', cluster: string | undefined): string =>
   cluster ? `clusterAllReplicas('${cluster}', system.${name})` : `system.${name}`;
 
-/** The cluster on which the schema was made, by its Distributed tables; undefined on a single node, or before the first migration. */
+/**
+ * The cluster on which the schema was made, by its Distributed tables; undefined on a single node, or before the first
+ * migration.
+ */
 export async function readCluster(client: ClickHouseClient): Promise<string | undefined> {
   const [row] = await rowsOf<{ cluster: string }>(
     client,
@@ -32,7 +36,10 @@ export async function readCluster(client: ClickHouseClient): Promise<string | un
   return row?.cluster || undefined;
 }
 
-/** Makes the Distributed table of every table that holds rows, as this has its columns now, and removes those whose table is gone. */
+/**
+ * Makes the Distributed table of every table that holds rows, as this has its columns now, and removes those whose
+ * table is gone.
+ */
 export async function makeDistributedTables(
   client: ClickHouseClient,
   database: string,

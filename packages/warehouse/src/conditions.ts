@@ -12,16 +12,25 @@ export const VISITOR_OF_VISIT = sessionOf('max(visitor_key)');
 /** The session behind a row of site_visits, or behind an event whose visit has but one. */
 export const VISITOR_OF_ROW = sessionOf('visitor_key');
 
-/** Stands for the visit's id in sets: a set of UUIDs costs twice as much. That two of three million visits share one has a chance of one in four million. */
+/**
+ * Stands for the visit's id in sets: a set of UUIDs costs twice as much. That two of three million visits share one has
+ * a chance of one in four million.
+ */
 export const VISIT_HASH = 'cityHash64(visit_id)';
 
-/** For questions that the projection by path cannot help: only to look whether it does costs 3 to 10 ms of CPU, more the more parts the table has. */
+/**
+ * For questions that the projection by path cannot help: only to look whether it does costs 3 to 10 ms of CPU, more the
+ * more parts the table has.
+ */
 export const NO_PROJECTION = 'SETTINGS optimize_use_projections = 0';
 
 /** Where events alone are read they are few mostly, and the look costs more than it saves. */
 export const projectionFor = (from: ReadFrom): string => (from === 'events' ? NO_PROJECTION : '');
 
-/** For what reads little at several places, where a second thread costs more than it brings, and the projection cannot help. */
+/**
+ * For what reads little at several places, where a second thread costs more than it brings, and the projection cannot
+ * help.
+ */
 export const ONE_THREAD_NO_PROJECTION = `${NO_PROJECTION}, max_threads = 1`;
 
 /** Order of collection among events of equal time, and the order of entry, exit, first and last. */
@@ -29,7 +38,10 @@ export const EVENT_ORDER = '(created_at, UUIDToNum(event_id))';
 
 type Scope = Pick<Question, 'websiteId' | 'range' | 'collectedSince'>;
 
-/** The website's events of type 1 and 2 inside the range: what visits are judged over, whether they fit the filters or not. */
+/**
+ * The website's events of type 1 and 2 inside the range: what visits are judged over, whether they fit the filters or
+ * not.
+ */
 export function visitScope(question: Scope, bind: Bind): string {
   return `${rangeScope(question, bind)} AND event_type IN (1, 2)`;
 }
@@ -54,8 +66,9 @@ export function instant(at: Date, bind: Bind): string {
 const lastSecond = 4_294_967_295;
 
 /**
- * The second of an instant (Unix ms), or the nearest that a DateTime can hold. Trap: not for created_at, a DateTime64. Of `created_at < DateTime`
- * ClickHouse (26.7) makes "up to the second before" when it looks for granules, and leaves out those that lie in that second.
+ * The second of an instant (Unix ms), or the nearest that a DateTime can hold. Trap: not for created_at, a DateTime64.
+ * Of `created_at < DateTime` ClickHouse (26.7) makes "up to the second before" when it looks for granules, and leaves
+ * out those that lie in that second.
  */
 export function dateTime(ms: number, bind: Bind): string {
   return `toDateTime(${bind(Math.min(Math.max(Math.floor(ms / 1000), 0), lastSecond), 'Int64')}, 'UTC')`;
@@ -79,7 +92,10 @@ export function eventCondition(question: Question, bind: Bind): string {
   return conditions.length === 0 ? '1' : conditions.join(' AND ');
 }
 
-/** The part of `matchCondition` that a whole visit decides, over its events of `visitScope` grouped by visit. `pageviews`: how many it has. */
+/**
+ * The part of `matchCondition` that a whole visit decides, over its events of `visitScope` grouped by visit.
+ * `pageviews`: how many it has.
+ */
 export function visitCondition(question: Question, bind: Bind, pageviews: string): string {
   const { cohort, excludeBounce } = question;
   const conditions: string[] = [];

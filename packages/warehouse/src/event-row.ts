@@ -14,7 +14,10 @@ import {
   writeUuid,
 } from './row-binary.ts';
 
-/** Columns of text of the events table in the order in which they lie in a row, and the field that fills each. '' means none. */
+/**
+ * Columns of text of the events table in the order in which they lie in a row, and the field that fills each. '' means
+ * none.
+ */
 const textColumns = {
   hostname: 'hostname',
   url_path: 'urlPath',
@@ -60,8 +63,8 @@ export const eventColumns: readonly string[] = [
 ];
 
 /**
- * One event. All texts are well-formed Unicode. 1 pageview, 2 custom event, 5 performance measurement; 3 identify travels in the same
- * form and becomes properties of its session, never a row of the events table.
+ * One event. All texts are well-formed Unicode. 1 pageview, 2 custom event, 5 performance measurement; 3 identify
+ * travels in the same form and becomes properties of its session, never a row of the events table.
  */
 export type EventRow = {
   /** UUIDv7; its time is the time of collection, and it grows within one process. */
@@ -96,12 +99,15 @@ const bytesMaxWithoutTexts =
 /** An event before it has an id and is placed in a visit. */
 export type UnplacedEvent = Omit<EventRow, 'eventId' | 'visitId' | 'eventType'>;
 
-/** Where rows are written one behind the other: `reserve` makes room behind `length` and gives the buffer, `advance` takes so much of it. */
+/**
+ * Where rows are written one behind the other: `reserve` makes room behind `length` and gives the buffer, `advance`
+ * takes so much of it.
+ */
 type RowTarget = { reserve(size: number): Buffer; length(): number; advance(size: number): void };
 
 /**
- * Writes the event as the row that ClickHouse reads in the format RowBinary, with zeros as its visit id (see `setVisitId`).
- * Runs for every event: room is looked for once, by the most that its texts may take.
+ * Writes the event as the row that ClickHouse reads in the format RowBinary, with zeros as its visit id (see
+ * `setVisitId`). Runs for every event: room is looked for once, by the most that its texts may take.
  * @param eventId 16 bytes in the order of the text
  */
 export function writeEventRow(
@@ -202,7 +208,10 @@ export function readEventRow(bytes: Buffer, start: number): EventRow {
   return row as EventRow;
 }
 
-/** The place behind the row that starts there. Of bytes that are no row it is any place, also behind the end of the bytes. */
+/**
+ * The place behind the row that starts there. Of bytes that are no row it is any place, also behind the end of the
+ * bytes.
+ */
 export function eventRowEnd(bytes: Buffer, start: number): number {
   let at = start + place.texts;
   for (let i = 0; i < textNames.length; i++) {
@@ -240,5 +249,7 @@ export function isSameWebsite(bytes: Buffer, start: number, otherStart: number):
   return true;
 }
 
-/** A whole number that is the same for all rows of a website and, more likely than not, another one for another website. */
+/**
+ * A whole number that is the same for all rows of a website and, more likely than not, another one for another website.
+ */
 export const websiteHashOf = (bytes: Buffer, start: number): number => bytes.readUInt32LE(start + 8);

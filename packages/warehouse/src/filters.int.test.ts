@@ -5,7 +5,9 @@ import { createTestWarehouse } from './test-warehouse.ts';
 
 const { warehouse } = await createTestWarehouse();
 
-/** Events whose tag names them; `select` answers with the tags of those that a question finds, in alphabetical order. */
+/**
+ * Events whose tag names them; `select` answers with the tags of those that a question finds, in alphabetical order.
+ */
 async function tagged(events: Record<string, Partial<TestEvent>>) {
   const site = createTestSite(warehouse);
   await site.insert(Object.entries(events).map(([tag, fields]) => ({ t: '10:00', session: tag, ...fields, tag })));

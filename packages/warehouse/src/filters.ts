@@ -72,7 +72,10 @@ export function containsText(column: string, text: string, bind: Bind): string {
   return `positionCaseInsensitiveUTF8(${column}, ${bind(text, 'String')}) > 0`;
 }
 
-/** RE2. The second half is a constant, which is computed before any row is read: so an invalid expression fails where there are none, too. */
+/**
+ * RE2. The second half is a constant, which is computed before any row is read: so an invalid expression fails where
+ * there are none, too.
+ */
 export function matchesExpression(column: string, expression: string, bind: Bind): string {
   const pattern = bind(`(?i)${expression}`, 'String');
   return `(match(${column}, ${pattern}) AND match('', ${pattern}) IN (0, 1))`;

@@ -1,7 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { rowsOf } from './client.ts';
 
-/** The sessions of the website of which something was collected since the instant, whatever the event time: for forgetting their visits. */
+/**
+ * The sessions of the website of which something was collected since the instant, whatever the event time: for
+ * forgetting their visits.
+ */
 export async function findRecentSessions(client: ClickHouseClient, websiteId: string, since: Date): Promise<string[]> {
   const collected = (table: string) => `SELECT DISTINCT session_id FROM ${table}
     WHERE website_id = {websiteId:UUID}

@@ -6,7 +6,8 @@ import { eventColumns, type SessionPropertyRow } from './event-row.ts';
 /**
  * One insert = one block = one unit of deduplication, in the table and in every view.
  * Trap: without a token ClickHouse deduplicates by content, and two honest identical batches become one.
- * Trap: with a limit on partitions per block a view may refuse a block whose base rows are stored already; so there is none.
+ * Trap: with a limit on partitions per block a view may refuse a block whose base rows are stored already; so there is
+ * none.
  */
 const insertSettings = {
   async_insert: 0,
@@ -17,7 +18,8 @@ const insertSettings = {
   input_format_parallel_parsing: 0,
   throw_on_max_partitions_per_insert_block: 0,
   wait_end_of_query: 1,
-  // On a cluster the block is cut by shard, and each part stored there under the token before the insert is acknowledged.
+  // On a cluster the block is cut by shard, and each part stored there under the token before the insert is
+  // acknowledged.
   distributed_foreground_insert: 1,
 } as const;
 
@@ -28,8 +30,8 @@ const propertiesQuery = `INSERT INTO session_properties
   FORMAT JSONCompactEachRow`;
 
 /**
- * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow` writes them, one behind the
- * other, some in each piece; at most 1,048,576, and of one year (UTC).
+ * Stores the rows as one block, exactly once per token, in the events and in every view. `rows`: as `writeEventRow`
+ * writes them, one behind the other, some in each piece; at most 1,048,576, and of one year (UTC).
  */
 export function insertEvents(client: ClickHouseClient, rows: readonly Buffer[], token: string): Promise<void> {
   return insertBlock(client, eventsQuery, rows, token);

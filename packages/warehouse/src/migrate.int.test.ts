@@ -46,7 +46,10 @@ async function store(rows: readonly EventRow[]): Promise<void> {
   }
 }
 
-/** Stores blocks of several websites until it is stopped: visits that go on, late events, a month ago, and blocks that come twice. */
+/**
+ * Stores blocks of several websites until it is stopped: visits that go on, late events, a month ago, and blocks that
+ * come twice.
+ */
 function keepStoring(sites: readonly ReturnType<typeof createTestSite>[]) {
   const stored = { pageviews: 0, begun: 0 };
   let isOn = true;

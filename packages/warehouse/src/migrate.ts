@@ -19,10 +19,11 @@ const migrationSettings = { alter_sync: '0', mutations_sync: '0' } as const;
 const statementMaxMs = 6 * 3_600_000;
 
 /**
- * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen, in order.
- * Every statement is written to be repeatable, so that one that was cut short may be run again. Events may flow in meanwhile. Two at once may
- * not where there is data: one would empty what the other has filled; `migrate` of the registry keeps them apart.
- * With `cluster` the tables are replicated ones on the shards of a cluster, see cluster.ts; it must be the one of the first migration.
+ * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen,
+ * in order. Every statement is written to be repeatable, so that one that was cut short may be run again. Events may
+ * flow in meanwhile. Two at once may not where there is data: one would empty what the other has filled; `migrate` of
+ * the registry keeps them apart. With `cluster` the tables are replicated ones on the shards of a cluster, see
+ * cluster.ts; it must be the one of the first migration.
  */
 export async function migrate(address: ClickHouseAddress, cluster?: string): Promise<void> {
   const on = (sql: string) => fillPlaceholders(sql, cluster);
@@ -82,11 +83,16 @@ export function splitStatements(sql: string): string[] {
     .filter((statement) => statement.replace(/^--.*$/gm, '').trim() !== '');
 }
 
-/** What a table remembers of blocks, on one node and on a cluster, where ClickHouse would forget tokens after an hour. */
+/**
+ * What a table remembers of blocks, on one node and on a cluster, where ClickHouse would forget tokens after an hour.
+ */
 const deduplicationWindow = 'non_replicated_deduplication_window = 10000';
 const replicatedWindow = 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800';
 
-/** Where Keeper has what replicas share. Trap: the default path has a UUID in it, and a replica that is added later would get another one. */
+/**
+ * Where Keeper has what replicas share. Trap: the default path has a UUID in it, and a replica that is added later
+ * would get another one.
+ */
 const replica = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'";
 
 /** Tables and engines by name for one node; for a cluster the tables of its shards and the engines' replicated kind. */

@@ -5,7 +5,10 @@ const special = /[\t\n\r'\\]/;
 const eachSpecial = /[\t\n\r'\\]/g;
 const escapes: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'", '\\': '\\\\' };
 
-/** A value as ClickHouse reads `param_<name>`: text escaped as in its TabSeparated format, lists as in SQL. Halves of characters become U+FFFD. */
+/**
+ * A value as ClickHouse reads `param_<name>`: text escaped as in its TabSeparated format, lists as in SQL. Halves of
+ * characters become U+FFFD.
+ */
 export function toParameterText(value: ParameterValue): string {
   if (typeof value === 'string') return escaped(value);
   if (typeof value === 'number') return String(value);

@@ -131,8 +131,8 @@ test('a reset may be repeated, and events collected after it go on counting', as
 });
 
 /**
- * Blocks of the website as a worker brings them: visits that go on, late events, one long ago, and blocks that come twice. Stops when told;
- * gives the number of pageviews.
+ * Blocks of the website as a worker brings them: visits that go on, late events, one long ago, and blocks that come
+ * twice. Stops when told; gives the number of pageviews.
  */
 function keepArriving(site: ReturnType<typeof createTestSite>, neighbour = site): () => Promise<number> {
   let isOn = true;

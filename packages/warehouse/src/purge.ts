@@ -14,7 +14,10 @@ export async function purgeWebsite(client: ClickHouseClient, websiteId: string):
     await deleteRows(client, table, `website_id = {websiteId:UUID}`, { websiteId });
 }
 
-/** Removes what was collected before the instant, whatever its event time, and makes the rollups anew from the rest. May be repeated. */
+/**
+ * Removes what was collected before the instant, whatever its event time, and makes the rollups anew from the rest. May
+ * be repeated.
+ */
 export async function purgeCollectedBefore(client: ClickHouseClient, websiteId: string, before: Date): Promise<void> {
   const collectedBefore = `website_id = {websiteId:UUID}
     AND UUIDv7ToDateTime(event_id, 'UTC') < fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC')`;
@@ -24,8 +27,8 @@ export async function purgeCollectedBefore(client: ClickHouseClient, websiteId: 
 }
 
 /**
- * Deletes of a table wait for each other, and one costs much even where it finds nothing: so it is looked first. But on a cluster, where the
- * replica that is asked may not have yet what another one has.
+ * Deletes of a table wait for each other, and one costs much even where it finds nothing: so it is looked first. But on
+ * a cluster, where the replica that is asked may not have yet what another one has.
  */
 async function deleteRows(
   client: ClickHouseClient,

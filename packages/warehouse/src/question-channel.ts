@@ -18,8 +18,8 @@ type Circumstances = { comment: string; signal: AbortSignal | undefined; answerM
 
 export type QuestionChannel = {
   /**
-   * Asks ClickHouse. Throws its ClickHouseError, a WarehouseError `aborted` or `timeout`, whereupon ClickHouse ends the query, or what went
-   * wrong on the way.
+   * Asks ClickHouse. Throws its ClickHouseError, a WarehouseError `aborted` or `timeout`, whereupon ClickHouse ends the
+   * query, or what went wrong on the way.
    */
   ask(query: Query, circumstances: Circumstances): Promise<JsonAnswer>;
   /** Ends what is asked at the moment. */
@@ -33,8 +33,9 @@ const idleMaxMs = 10_000;
 const boundary = `meridian-${randomUUID()}`;
 
 /**
- * The way of questions to ClickHouse, with connections of its own. The way of everything else, `@clickhouse/client`, costs this process several
- * times as much for each question. `settings` go with every one. Opens nothing before the first.
+ * The way of questions to ClickHouse, with connections of its own. The way of everything else, `@clickhouse/client`,
+ * costs this process several times as much for each question. `settings` go with every one. Opens nothing before the
+ * first.
  */
 export function createQuestionChannel(
   { url, username, password, database }: ClickHouseAddress,
@@ -81,8 +82,8 @@ function part(name: string, text: string): string {
 type Answer = { status: number; code: string | undefined; text: string };
 
 /**
- * Sends the request by `kept` and, if the connection ends without an answer, a second time by `fresh`: ClickHouse may close an idle connection
- * at the moment at which it is used again. A question may be asked twice.
+ * Sends the request by `kept` and, if the connection ends without an answer, a second time by `fresh`: ClickHouse may
+ * close an idle connection at the moment at which it is used again. A question may be asked twice.
  */
 function answerOf(
   [kept, fresh]: readonly [kept: Pool, fresh: Pool],

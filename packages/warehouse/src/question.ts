@@ -24,7 +24,9 @@ export type DateRange = { startAt: Date; endAt: Date };
  */
 export type Cohort = Selection & { range: DateRange; action: { type: 'path' | 'event'; value: string } };
 
-/** Which events of which website a question is about. Its own filters combine as `match` says, all else always holds. */
+/**
+ * Which events of which website a question is about. Its own filters combine as `match` says, all else always holds.
+ */
 export type Question = Selection & {
   websiteId: string;
   range: DateRange;

@@ -15,7 +15,8 @@ import { createRunQuery, type RunQuery, readSettings } from './run-query.ts';
 import { createTestSite, type TestEvent, toBlock, uuidV7 } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 
-// Each way to an answer is forced in turn: what reads rollups, with the range's ends from events, must answer as what reads events alone.
+// Each way to an answer is forced in turn: what reads rollups, with the range's ends from events, must answer as what
+// reads events alone.
 
 const { warehouse, client, database } = await createTestWarehouse();
 const address = parseClickHouseUrl(database.url);

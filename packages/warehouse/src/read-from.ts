@@ -11,12 +11,15 @@ export type ReadFrom = 'events' | 'rollups';
 /** Decides for a question. It decides what the answer costs, and never what it says. */
 export type ChooseReadFrom = (question: Question) => Promise<ReadFrom>;
 
-/** To read so many events costs about what the two ends of a range cost, which are read from events even with rollups (tests/load/README.md). */
+/**
+ * To read so many events costs about what the two ends of a range cost, which are read from events even with rollups
+ * (tests/load/README.md).
+ */
 const fewEventsMax = 150_000;
 
 /**
- * Events until the rollups are filled; then events of ranges with few of them, and rollups of the others. `run`: with little patience, as questions
- * wait for it. `wanted`: instead of counting.
+ * Events until the rollups are filled; then events of ranges with few of them, and rollups of the others. `run`: with
+ * little patience, as questions wait for it. `wanted`: instead of counting.
  */
 export function createChooseReadFrom(client: ClickHouseClient, run: RunQuery, wanted?: ReadFrom): ChooseReadFrom {
   const areRollupsFilled = createAreRollupsFilled(client);
@@ -56,8 +59,8 @@ const daysMaxAgeMs = 600_000;
 const websitesMax = 2_000;
 
 /**
- * About how many pageviews and custom events of the website lie in the range: its days' counts, which are remembered for some minutes, as if those of a
- * day were spread evenly. Infinity when they cannot be counted.
+ * About how many pageviews and custom events of the website lie in the range: its days' counts, which are remembered
+ * for some minutes, as if those of a day were spread evenly. Infinity when they cannot be counted.
  */
 function createEventsIn(run: RunQuery) {
   const remembered = new Map<string, { days: Promise<Days | undefined>; untilMs: number }>();

@@ -36,7 +36,8 @@ const definitions = () =>
 test('what is older than the retention goes, from the events and every rollup; the rest stays; without retention all does', async () => {
   const site = createTestSite(warehouse);
   const now = Date.now();
-  // A row of each in every table. The events lie a day behind the beginnings of their visits, which therefore are stray ones.
+  // A row of each in every table. The events lie a day behind the beginnings of their visits, which therefore are stray
+  // ones.
   const rows = [now - 70 * dayMs, now - dayMs].map((t, n) => ({ ...site.toRow({ t }), visitId: uuidV7(t - dayMs, n) }));
   await warehouse.insertEvents(toBlock(rows), randomUUID());
   await warehouse.setRetention(undefined);

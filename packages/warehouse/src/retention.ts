@@ -9,15 +9,18 @@ import { quarterMs } from './whole-quarters.ts';
 const dayMs = 86_400_000;
 
 /**
- * So many days longer than events their rollups are kept: a visit's events of the first days that are kept are found by the row of the visit, which
- * may have begun before. Only one that goes on for longer can lose its row too early.
+ * So many days longer than events their rollups are kept: a visit's events of the first days that are kept are found by
+ * the row of the visit, which may have begun before. Only one that goes on for longer can lose its row too early.
  */
 const rollupsKeptLongerDays = 8;
 
 /** How far the clocks may differ by which this process and ClickHouse judge what has expired. */
 const clocksApartMs = 3_600_000;
 
-/** What a row's age is counted from, in each table. A visit and a quarter are as old as their first moment, the texts of a month as their last. */
+/**
+ * What a row's age is counted from, in each table. A visit and a quarter are as old as their first moment, the texts of
+ * a month as their last.
+ */
 const collectedAge = { events: 'toDateTime(created_at)', session_properties: 'toDateTime(created_at)' } as const;
 const rollupAge = {
   site_visits: 'start_hour',
@@ -30,8 +33,8 @@ const rollupAge = {
 export type RetentionChange = { table: string; change: string };
 
 /**
- * Sets for how many days (by event time) events are kept, and their rollups somewhat longer; undefined: for ever. ClickHouse removes what is
- * older in the background, within hours. Where it is set so already nothing is done.
+ * Sets for how many days (by event time) events are kept, and their rollups somewhat longer; undefined: for ever.
+ * ClickHouse removes what is older in the background, within hours. Where it is set so already nothing is done.
  */
 export async function setRetention(client: ClickHouseClient, days: number | undefined): Promise<void> {
   const on = onCluster(await readCluster(client));
@@ -71,8 +74,8 @@ const failedLookPauseMs = 5_000;
 const nothing: DateRange = { startAt: new Date(0), endAt: new Date(0) };
 
 /**
- * Cuts off of a question's ranges what retention removes, hours earlier in one table than in another: what is left has one answer from whatever it
- * is read. `run`: with little patience, as questions wait for it.
+ * Cuts off of a question's ranges what retention removes, hours earlier in one table than in another: what is left has
+ * one answer from whatever it is read. `run`: with little patience, as questions wait for it.
  */
 export function createWithinRetention(run: RunQuery): (question: Question) => Promise<Question> {
   let days: Promise<number | undefined>;

@@ -1,6 +1,7 @@
 /*
- * Values in ClickHouse's format RowBinary. What writes takes the place of the value and gives the place behind it; room must be there.
- * It runs for every value of every event: by hand where a call of Buffer's own, some 100 ns each, costs more.
+ * Values in ClickHouse's format RowBinary. What writes takes the place of the value and gives the place behind it; room
+ * must be there. It runs for every value of every event: by hand where a call of Buffer's own, some 100 ns each, costs
+ * more.
  */
 
 /** Texts of up to so many UTF-16 units take at most 127 bytes or 16,383: their length takes one byte or two. */
@@ -25,7 +26,8 @@ for (let value = 0; value < 16; value++) {
 
 /** Always 16 bytes, whatever the text. */
 export function writeUuid(target: Buffer, at: number, uuid: string): number {
-  // Not charCodeAt: texts have a dozen inner forms, and where more than four of them come by, V8 looks the method up for every character.
+  // Not charCodeAt: texts have a dozen inner forms, and where more than four of them come by, V8 looks the method up
+  // for every character.
   const written = digits.write(uuid, 'latin1');
   if (written < digits.length) digits.fill(0, written);
   for (let i = 0; i < 16; i++) {

@@ -173,7 +173,10 @@ test('who may not come in is refused, and nobody answers zero', async () => {
   });
 });
 
-/** A way to ClickHouse that can be cut. `onBytes`: hears of what a connection sends, before it is passed on, and may end the connection. */
+/**
+ * A way to ClickHouse that can be cut. `onBytes`: hears of what a connection sends, before it is passed on, and may end
+ * the connection.
+ */
 async function startWay(onBytes: (socket: Socket, asked: number) => void) {
   const target = new URL(address.url);
   const sockets = new Set<Socket>();

@@ -6,8 +6,8 @@ import { clientOptions } from './client.ts';
 import { createWarehouse } from './warehouse.ts';
 
 /**
- * A migrated warehouse for one test file, and a client that looks into its tables; its database goes with the file. It answers from rollups, as it
- * does of big websites.
+ * A migrated warehouse for one test file, and a client that looks into its tables; its database goes with the file. It
+ * answers from rollups, as it does of big websites.
  */
 export async function createTestWarehouse() {
   const database = await createClickHouseDatabase();

@@ -8,7 +8,10 @@ import { createWarehouse } from './warehouse.ts';
 const { client, database } = await createTestWarehouse();
 await client.command({ query: 'CREATE TABLE slow (n UInt8, text String) ENGINE = MergeTree ORDER BY n' });
 
-/** An insert that ClickHouse runs until it is told that there are no more rows. It begins when a first megabyte has come. */
+/**
+ * An insert that ClickHouse runs until it is told that there are no more rows. It begins when a first megabyte has
+ * come.
+ */
 async function beginInsert(n: number): Promise<{ end(): Promise<void> }> {
   const queryId = crypto.randomUUID();
   const rows = new Readable({ objectMode: true, read() {} });

@@ -6,8 +6,8 @@ import { readCluster, systemTable } from './cluster.ts';
 const pauseMs = 100;
 
 /**
- * Resolves when every insert that runs at the moment of the call has ended, whoever sent it: what it stores is seen by the questions that
- * come after. On a cluster it looks at every node.
+ * Resolves when every insert that runs at the moment of the call has ended, whoever sent it: what it stores is seen by
+ * the questions that come after. On a cluster it looks at every node.
  */
 export async function untilInsertsEnd(client: ClickHouseClient): Promise<void> {
   const [cluster, own] = await Promise.all([readCluster(client), runningInserts(client, undefined)]);

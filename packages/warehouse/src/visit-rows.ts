@@ -5,8 +5,8 @@ import type { FilterName, Question } from './question.ts';
 const hourMs = 3_600_000;
 
 /**
- * Where the events of a visit lie, from the hour in which it began: at most so long before it, and less than so long after it, as migration 0002
- * keeps 63 quarters. A visit with others is in stray_visits.
+ * Where the events of a visit lie, from the hour in which it began: at most so long before it, and less than so long
+ * after it, as migration 0002 keeps 63 quarters. A visit with others is in stray_visits.
  */
 export const visitWindow = { beforeMs: hourMs, afterMs: 14.75 * hourMs };
 
@@ -31,8 +31,8 @@ const irregular: Record<Irregularity, string> = {
 };
 
 /**
- * Whether a visit's row tells all that the question wants of its events: no filter, or only on what all events of a visit have in common.
- * A row of site_visits does not know when its events were collected.
+ * Whether a visit's row tells all that the question wants of its events: no filter, or only on what all events of a
+ * visit have in common. A row of site_visits does not know when its events were collected.
  */
 export function asksForWholeVisits({ filters, segment, cohort, collectedSince, eventType }: Question): boolean {
   if (cohort || collectedSince || eventType !== undefined) return false;
@@ -44,7 +44,9 @@ export function asksForWholeVisits({ filters, segment, cohort, collectedSince, e
 export const hasFilters = ({ filters, segment }: Question): boolean =>
   filters.length + (segment?.filters.length ?? 0) > 0;
 
-/** Rows of site_visits: visits all of whose events lie inside the range, that began around it, and whose row is regular. */
+/**
+ * Rows of site_visits: visits all of whose events lie inside the range, that began around it, and whose row is regular.
+ */
 export function wholeVisits(question: Question, bind: Bind, without: Irregularity | null): string {
   const { startAt, endAt } = question.range;
   return `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND first_at >= ${instant(startAt, bind)}
@@ -61,8 +63,8 @@ export function fittingVisits(question: Question, bind: Bind, without: Irregular
 }
 
 /**
- * The `wholeVisits` without irregular quarters in two parts, to be read apart: the many that began where every visit but strays is inside the range,
- * for which no times are read, and those near its ends.
+ * The `wholeVisits` without irregular quarters in two parts, to be read apart: the many that began where every visit
+ * but strays is inside the range, for which no times are read, and those near its ends.
  */
 export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [string, string] {
   const { startAt, endAt } = question.range;
@@ -72,8 +74,8 @@ export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [st
 }
 
 /**
- * An entry of the WITH of a query whose events are limited by `IN_CUT_VISITS`: visits that overlap with the range and are not among
- * `wholeVisits`, and the times before and behind which their events lie.
+ * An entry of the WITH of a query whose events are limited by `IN_CUT_VISITS`: visits that overlap with the range and
+ * are not among `wholeVisits`, and the times before and behind which their events lie.
  */
 export function cutVisits(question: Question, bind: Bind, without: Irregularity | null): string {
   const { startAt, endAt } = question.range;
@@ -85,8 +87,8 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       SELECT visit_id, first_at, last_at, ${without ? irregular[without] : '0'} OR NOT (${began}) AS is_irregular
       FROM site_visits FINAL
       WHERE ${site} AND (${atEnds} OR ${isStray}) AND first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR is_irregular)`;
-  // Attributes may differ in any hour, quarters only of strays. Between the ends every row is looked at, so each gets the widest times that a visit of
-  // its hour can have: to read its own would cost two columns.
+  // Attributes may differ in any hour, quarters only of strays. Between the ends every row is looked at, so each gets
+  // the widest times that a visit of its hour can have: to read its own would cost two columns.
   const between = `
       UNION ALL
       SELECT visit_id, ${fromHour(-visitWindow.beforeMs)} AS first_at, ${fromHour(visitWindow.afterMs)} AS last_at, 1 AS is_irregular
@@ -113,8 +115,9 @@ export const IN_CUT_VISITS = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_
   AND visit_id IN (SELECT arrayJoin(cut.1))`;
 
 /**
- * Has a row if an event's session may not be its visit's visitor: a visit has an anonymous and an identified session, or the website has a stray
- * visit. It may be of a visit just outside of the range: to read when each began and ended would cost more than the slower way that this leads to.
+ * Has a row if an event's session may not be its visit's visitor: a visit has an anonymous and an identified session,
+ * or the website has a stray visit. It may be of a visit just outside of the range: to read when each began and ended
+ * would cost more than the slower way that this leads to.
  */
 export function visitsOfTwoVisitors(question: Question, bind: Bind): string {
   const { startAt, endAt } = question.range;

@@ -18,7 +18,10 @@ export const warehouseErrorKinds = [
 ] as const;
 export type WarehouseErrorKind = (typeof warehouseErrorKinds)[number];
 
-/** The only error the warehouse throws for what ClickHouse or the way to it did. Its message may hold SQL: for logs, not for clients. */
+/**
+ * The only error the warehouse throws for what ClickHouse or the way to it did. Its message may hold SQL: for logs, not
+ * for clients.
+ */
 export class WarehouseError extends Error {
   readonly kind: WarehouseErrorKind;
 

@@ -33,7 +33,10 @@ export type WarehouseOptions = {
   readFrom?: ReadFrom;
 };
 
-/** The way to ClickHouse. Opens nothing before the first call; throws WarehouseError, but for `migrate`, which throws what ClickHouse says. */
+/**
+ * The way to ClickHouse. Opens nothing before the first call; throws WarehouseError, but for `migrate`, which throws
+ * what ClickHouse says.
+ */
 export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions = {}) {
   const address = parseClickHouseUrl(clickhouseUrl);
   const client = createClient(clientOptions(address));

@@ -12,7 +12,10 @@ export function wholeQuarters(question: Question, bind: Bind): string {
   return `website_id = ${bind(question.websiteId, 'UUID')} AND bucket >= ${dateTime(fromMs, bind)} AND bucket < ${dateTime(toMs, bind)}`;
 }
 
-/** Events of the range that lie in no whole quarter; undefined where none can, as in ranges of whole days: not to look saves a quarter of a page of the log. */
+/**
+ * Events of the range that lie in no whole quarter; undefined where none can, as in ranges of whole days: not to look
+ * saves a quarter of a page of the log.
+ */
 export function outsideWholeQuarters(question: Question, bind: Bind): string | undefined {
   const { fromMs, toMs } = bounds(question);
   if (question.range.startAt.getTime() === fromMs && question.range.endAt.getTime() + 1 === toMs) return undefined;

@@ -82,7 +82,10 @@ export function parseFlag(args: string[], name: string): boolean {
   return parseOptions(args, [], [name])[name] === true;
 }
 
-/** Which rollups are meant, and whether they are put right. Dates are days (UTC) or instants; `--to` is the first that is not meant. */
+/**
+ * Which rollups are meant, and whether they are put right. Dates are days (UTC) or instants; `--to` is the first that
+ * is not meant.
+ */
 export function parseRollupArguments(args: string[]): { scope: RollupScope; repair: boolean; json: boolean } {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;

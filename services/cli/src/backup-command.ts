@@ -16,8 +16,8 @@ type BackupDeps = {
 };
 
 /**
- * `meridian backup --out <file or folder>`: the registry as of one moment, gzipped. A file is whole or not there, readable for its owner only, and
- * never replaces another one.
+ * `meridian backup --out <file or folder>`: the registry as of one moment, gzipped. A file is whole or not there,
+ * readable for its owner only, and never replaces another one.
  */
 export async function runBackup(
   { databaseUrl, now, output }: BackupDeps,

@@ -3,8 +3,9 @@ import { parseRollupArguments } from './arguments.ts';
 import { type Print, toPrintableJson, toTable } from './print.ts';
 
 /**
- * `meridian check-rollups`: compares rollups with the events that they are made of, and puts them right when that is asked for. The exit code
- * is 1 when something differs that was not put right, or when it should have been put right and it could not be told whether it differs.
+ * `meridian check-rollups`: compares rollups with the events that they are made of, and puts them right when that is
+ * asked for. The exit code is 1 when something differs that was not put right, or when it should have been put right
+ * and it could not be told whether it differs.
  */
 export async function runCheckRollups(
   rollups: Pick<RollupCheck, 'compare' | 'repair'>,

@@ -42,7 +42,9 @@ export type Addresses = { database(): string; clickhouse(): string; redis(): str
 /** The regions that the command knows of, and where the stores are. */
 export type Installation = {
   addresses: Addresses;
-  /** Names of all regions that there are as far as is known: as for the services that of `REGION` and those in `PEERS`. */
+  /**
+   * Names of all regions that there are as far as is known: as for the services that of `REGION` and those in `PEERS`.
+   */
   regions: readonly string[];
   peers: PeerSettings;
   /** The region that the command is for. Throws ConfigError where several run and none of them is named. */
@@ -50,8 +52,8 @@ export type Installation = {
 };
 
 /**
- * As the environment says; what it leaves open is that of the stores, or of the several regions, that `npm start` runs on DATA_DIR. Those regions are
- * meant unless DATABASE_URL is that of another installation.
+ * As the environment says; what it leaves open is that of the stores, or of the several regions, that `npm start` runs
+ * on DATA_DIR. Those regions are meant unless DATABASE_URL is that of another installation.
  */
 export function findInstallation(config: Readonly<CliConfig>): Installation {
   const { DATA_DIR: dataDir } = config;

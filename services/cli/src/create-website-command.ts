@@ -20,7 +20,10 @@ const obstacles = {
   user_not_found: 'There is no such account any more',
 } as const;
 
-/** `meridian create-website …`: a website of an account or of a team, in its owner's home region unless told otherwise; gives the exit code. */
+/**
+ * `meridian create-website …`: a website of an account or of a team, in its owner's home region unless told otherwise;
+ * gives the exit code.
+ */
 export async function runCreateWebsite(deps: CreateWebsiteDeps, args: string[], print: Print): Promise<number> {
   const given = parseOptions(args, ['username', 'team', 'name', 'domain', 'id', 'share-id', 'region'], ['json']);
   if ((given.username === undefined) === (given.team === undefined)) throw new UsageError('Give --username or --team');

@@ -6,8 +6,8 @@ import { type Print, printable, toPrintableJson } from './print.ts';
 import { UsageError } from './usage.ts';
 
 /**
- * `meridian delete-account …`: an account, its keys, its websites and what they collected; gives the exit code. Its keys end within two seconds in
- * every region.
+ * `meridian delete-account …`: an account, its keys, its websites and what they collected; gives the exit code. Its
+ * keys end within two seconds in every region.
  * Events are removed by the workers of the regions that hold them: they look for deleted websites every minute.
  */
 export async function runDeleteAccount(

@@ -22,7 +22,9 @@ import { checkAddress, checkPeer } from './checks/regions.ts';
 import { type Print, printable, toPrintableJson, toTable } from './print.ts';
 import { UsageError } from './usage.ts';
 
-/** A check that takes longer has failed; the comparison of rollups then only warns, as the check of ClickHouse says why. */
+/**
+ * A check that takes longer has failed; the comparison of rollups then only warns, as the check of ClickHouse says why.
+ */
 const checkMaxMs = 30_000;
 
 type DoctorDeps = {

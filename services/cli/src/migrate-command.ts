@@ -25,8 +25,8 @@ type MigrateDeps = {
 };
 
 /**
- * `meridian migrate`: brings both stores to this version's schema. Run once before a rollout; running it again changes nothing. With
- * `--dry-run` it tells what would be done; the exit code is then 1 when there is something to do.
+ * `meridian migrate`: brings both stores to this version's schema. Run once before a rollout; running it again changes
+ * nothing. With `--dry-run` it tells what would be done; the exit code is then 1 when there is something to do.
  */
 export async function runMigrate(deps: MigrateDeps, args: string[], print: Print): Promise<number> {
   if (parseFlag(args, 'dry-run')) return tellPlan(deps, print);

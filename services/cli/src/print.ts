@@ -3,7 +3,10 @@ export type Print = (line: string) => void;
 
 const columnGap = '  ';
 
-/** Rows of texts as lines with aligned columns; the last one has no end. What is no letter is shown as its escape: texts are strangers'. */
+/**
+ * Rows of texts as lines with aligned columns; the last one has no end. What is no letter is shown as its escape: texts
+ * are strangers'.
+ */
 export function toTable(rows: readonly (readonly string[])[]): string[] {
   const cells = rows.map((row) => row.map(printable));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

@@ -30,8 +30,8 @@ const answers = 'answers';
 const noAddress = 'not in PEERS';
 
 /**
- * `meridian regions`: every region that PEERS, REGION or an account or a website names. The exit code is 1 when one with an address does not answer as
- * itself, or when one that holds something has no address among several.
+ * `meridian regions`: every region that PEERS, REGION or an account or a website names. The exit code is 1 when one
+ * with an address does not answer as itself, or when one that holds something has no address among several.
  */
 export async function runRegions(deps: RegionsDeps, args: string[], print: Print): Promise<number> {
   const { databaseUrl, regions, peers, now } = deps;

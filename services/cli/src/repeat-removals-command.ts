@@ -2,7 +2,10 @@ import { repeatRemovals } from '@meridian/registry/repeat-removals';
 import { parseFlag } from './arguments.ts';
 import { type Print, toPrintableJson } from './print.ts';
 
-/** `meridian repeat-removals`: what was deleted or reset in the region is removed once more, by its workers, within minutes. */
+/**
+ * `meridian repeat-removals`: what was deleted or reset in the region is removed once more, by its workers, within
+ * minutes.
+ */
 export async function runRepeatRemovals(
   { databaseUrl, region }: { databaseUrl: string; region: string },
   args: string[],

@@ -16,8 +16,8 @@ type RestoreDeps = {
 };
 
 /**
- * `meridian restore --from <file>`: puts a backup into an empty registry of its schema, all of it or nothing. With `--dry-run` everything is tried
- * and nothing kept.
+ * `meridian restore --from <file>`: puts a backup into an empty registry of its schema, all of it or nothing. With
+ * `--dry-run` everything is tried and nothing kept.
  */
 export async function runRestore({ databaseUrl, input }: RestoreDeps, args: string[], print: Print): Promise<number> {
   const { from, 'dry-run': dryRun, json } = parseOptions(args, ['from'], ['dry-run', 'json']);

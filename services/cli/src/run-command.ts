@@ -165,7 +165,10 @@ async function migrate(config: Readonly<CliConfig>, args: string[], print: Print
   }
 }
 
-/** For work that needs no other store: what fails there is told with the store's variable, and why Redis could not be reached. */
+/**
+ * For work that needs no other store: what fails there is told with the store's variable, and why Redis could not be
+ * reached.
+ */
 async function onRedisAlone<Value>(url: string, work: (redis: Redis) => Promise<Value>): Promise<Value> {
   return withRedis(url, async (redis, whyAway) => {
     try {

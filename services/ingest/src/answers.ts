@@ -6,8 +6,8 @@ import { type CacheTokens, type TokenSeed, toTokenSeed } from './cache-token.ts'
 import type { CollectOutcome, IgnoreReason } from './collect.ts';
 
 /*
- * An answer is made of a draft and of the visit ids that the event log chose. The draft is stored beside an idempotency key,
- * so that a repeated request gets the first answer again, token included.
+ * An answer is made of a draft and of the visit ids that the event log chose. The draft is stored beside an idempotency
+ * key, so that a repeated request gets the first answer again, token included.
  */
 
 export const SendDraft = z.object({

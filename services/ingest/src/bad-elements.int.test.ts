@@ -6,8 +6,8 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestIngest } from './ingest-fixtures.ts';
 
 /*
- * Every element that must be refused, sent alone and between two good neighbours of a batch, byte for byte as written here: $W stands
- * for the website's id.
+ * Every element that must be refused, sent alone and between two good neighbours of a batch, byte for byte as written
+ * here: $W stands for the website's id.
  */
 
 const ingest = await startTestIngest();

@@ -2,8 +2,8 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestIngest } from './ingest-fixtures.ts';
 
 /*
- * Odd values that must not lose the event (docs/semantics.md "Values", "URLs"), sent alone and between two neighbours of a batch, byte for
- * byte as written here: stored as documented, once each, the neighbours too.
+ * Odd values that must not lose the event (docs/semantics.md "Values", "URLs"), sent alone and between two neighbours
+ * of a batch, byte for byte as written here: stored as documented, once each, the neighbours too.
  */
 
 const ingest = await startTestIngest();

@@ -1,6 +1,6 @@
 /**
- * The events of a batch body (docs/semantics.md "Batches"): an array, an object with the keys 0 to n-1 (so `@umami/api-client` sends an
- * array), or `{ events: [...] }`. Null for any other body.
+ * The events of a batch body (docs/semantics.md "Batches"): an array, an object with the keys 0 to n-1 (so
+ * `@umami/api-client` sends an array), or `{ events: [...] }`. Null for any other body.
  */
 export function toBatchElements(body: unknown): unknown[] | null {
   if (Array.isArray(body)) return body;

@@ -76,7 +76,10 @@ const hmacOf = (secret: string) =>
 const expectedBytes = Buffer.alloc(hmacLength);
 const givenBytes = Buffer.alloc(hmacLength);
 
-/** In a time that does not tell how much of `given`, a header's text in Latin-1, is right. By bytes: characters of texts of many inner forms cost a look-up each. */
+/**
+ * In a time that does not tell how much of `given`, a header's text in Latin-1, is right. By bytes: characters of texts
+ * of many inner forms cost a look-up each.
+ */
 function areEqual(expected: string, given: string): boolean {
   if (given.length !== hmacLength) return false;
   expectedBytes.write(expected, 'latin1');

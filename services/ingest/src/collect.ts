@@ -34,14 +34,14 @@ export type Rejection = { kind: 'rejected'; code: ErrorCode; message: string; pr
 export type Foreign = { kind: 'foreign'; region: string; placement: Placement };
 
 /**
- * Its region has it already: another one, or this one since the request came first; or will get it (`isKept`). `cache`: the token of the last
- * event that was taken with this one.
+ * Its region has it already: another one, or this one since the request came first; or will get it (`isKept`). `cache`:
+ * the token of the last event that was taken with this one.
  */
 export type Taken = { kind: 'taken'; cache: string | null; isKept: boolean };
 
 /**
- * What another region has answered about an element that it does not take, or this one when the request came first: passed on as it is, since that
- * may be of another version, and counted there.
+ * What another region has answered about an element that it does not take, or this one when the request came first:
+ * passed on as it is, since that may be of another version, and counted there.
  */
 export type AnsweredBefore =
   | { kind: 'rejected before'; detail: BatchAnswer['details'][number] }

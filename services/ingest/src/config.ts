@@ -38,7 +38,10 @@ export const CollectSettings = z.object({
   EVENT_LOG_PARTITIONS: eventLogPartitions,
   /** A line costs a good part of what an event costs, so none by default. */
   LOG_SAMPLE_RATE: logSampleRate.default(0),
-  /** While the log itself takes more of Redis's memory no events are taken. Neither are they above three quarters of its `maxmemory`. */
+  /**
+   * While the log itself takes more of Redis's memory no events are taken. Neither are they above three quarters of its
+   * `maxmemory`.
+   */
   EVENT_LOG_MAX_BYTES: wholeNumber(1).optional(),
   /** No events are taken while the oldest one has waited for longer. */
   EVENT_LOG_MAX_AGE_S: wholeNumber(1).default(86_400),

@@ -21,7 +21,9 @@ export type IngestHandlerDeps = RouteDeps & {
   logSampleRate: number;
 };
 
-/** `send` and `batch` under /api, /v1 and /v1/<region>, on node:http directly: every microsecond here is paid per event. */
+/**
+ * `send` and `batch` under /api, /v1 and /v1/<region>, on node:http directly: every microsecond here is paid per event.
+ */
 export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
   const { counts, logger, logSampleRate: sampleRate, claimOf } = deps;
   const routeOf = createCollectPaths(deps.regions);

@@ -49,8 +49,8 @@ export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
     reportOutage: createOutageLog(logger, 'websites were not looked up'),
     now,
   });
-  // News may be missed until the connection listens, and whenever it was lost. Not waited for: without Redis a collector
-  // starts as well, and says 503.
+  // News may be missed until the connection listens, and whenever it was lost. Not waited for: without Redis a
+  // collector starts as well, and says 503.
   subscriber.on('ready', () => websites.doubtAll());
   subscribeWebsiteChanges(subscriber, (websiteId) => websites.forget(websiteId)).then(
     () => websites.doubtAll(),

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 
 /*
- * For tests: values as nobody should send them, for fast-check. Everything is JSON text or becomes it, because that is how it comes.
+ * For tests: values as nobody should send them, for fast-check. Everything is JSON text or becomes it, because that is
+ * how it comes.
  */
 
 /** Texts of any characters, with the ones that break parsers, escapes, databases and screens drawn often. */
@@ -95,7 +96,10 @@ const payloadFields =
     ' ',
   );
 
-/** JSON text of an event of the website with hostile values in any of its fields, also twice; data and time are mostly acceptable. */
+/**
+ * JSON text of an event of the website with hostile values in any of its fields, also twice; data and time are mostly
+ * acceptable.
+ */
 export function hostileEvent(website: string): fc.Arbitrary<string> {
   const text = hostileText.map((value) => JSON.stringify(value));
   const field = fc.tuple(fc.constantFrom(...payloadFields), fc.oneof({ weight: 3, arbitrary: text }, hostileJson));

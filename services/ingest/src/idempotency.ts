@@ -5,24 +5,30 @@ import type { CollectRoute } from './http/collect-paths.ts';
 
 const acceptable = /^[\x21-\x7e]{1,200}$/;
 
-/** The client's `Idempotency-Key`: undefined when there is none, null when it is not 1 to 200 visible ASCII characters. */
+/**
+ * The client's `Idempotency-Key`: undefined when there is none, null when it is not 1 to 200 visible ASCII characters.
+ */
 export function readIdempotencyKey(header: string | string[] | undefined): string | null | undefined {
   if (header === undefined || header === '') return undefined;
   return typeof header === 'string' && acceptable.test(header) ? header : null;
 }
 
 /**
- * What a request is known by when it comes again, in every region the same: the client's key, the website that the first element names, whether
- * or not that element is accepted, and the hash of the body.
+ * What a request is known by when it comes again, in every region the same: the client's key, the website that the
+ * first element names, whether or not that element is accepted, and the hash of the body.
  */
 export type Identity = { key: string; website: string; bodyHash: string };
 
-/** The header in which a region that hands on a request, or a part of it, tells the identity of the whole; the key has its own. */
+/**
+ * The header in which a region that hands on a request, or a part of it, tells the identity of the whole; the key has
+ * its own.
+ */
 export const identityHeader = 'x-meridian-identity';
 
 /**
- * Undefined for a request without key. `isPeer`: another region has handed it on. Only its collector's header is believed, which hands on to
- * `/api/…`: under `/v1/<region>/…` it may be a client's, passed on by an API of an earlier version.
+ * Undefined for a request without key. `isPeer`: another region has handed it on. Only its collector's header is
+ * believed, which hands on to `/api/…`: under `/v1/<region>/…` it may be a client's, passed on by an API of an earlier
+ * version.
  */
 export function identityOf(given: {
   key: string | undefined;
@@ -49,8 +55,8 @@ function readIdentity(header: string | string[] | undefined): Omit<Identity, 'ke
 }
 
 /**
- * What the event log needs to store a repeated request once (docs/semantics.md "Idempotency"). Keys are kept apart by route and website. `draft`:
- * what the answer is made of, beside the visit ids.
+ * What the event log needs to store a repeated request once (docs/semantics.md "Idempotency"). Keys are kept apart by
+ * route and website. `draft`: what the answer is made of, beside the visit ids.
  */
 export function toIdempotency(
   route: CollectRoute,

@@ -48,7 +48,8 @@ runProcess({ logger }, async (life) => {
   await serveMetricsOf({ life, logger, config }, collectMetrics(counts));
   const handle = await createIngest({ redis, subscriber, registry, peers, config, counts, logger });
   const { check: stopping, drain } = createDrain(config.STOP_DELAY_MS);
-  // A collector that has reached Postgres collects without it for the websites that it knows: it must not be taken out of service then.
+  // A collector that has reached Postgres collects without it for the websites that it knows: it must not be taken out
+  // of service then.
   const postgres = untilFirstSuccess(registry.ping);
   const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres, stopping });
   const server = await listenOrSay('PORT', routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });

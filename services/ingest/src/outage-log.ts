@@ -3,8 +3,8 @@ import type { Logger } from '@meridian/runtime/logger';
 const silenceMs = 10_000;
 
 /**
- * Reports that something cannot be done: the first time at once, then at most every 10 s with the number of failures, because in
- * an outage every one of thousands per second would say the same.
+ * Reports that something cannot be done: the first time at once, then at most every 10 s with the number of failures,
+ * because in an outage every one of thousands per second would say the same.
  */
 export function createOutageLog(
   logger: Logger,

@@ -14,8 +14,8 @@ export type RouteWatch = {
 };
 
 /**
- * Counts requests, and logs the share `sampleRate` of them. Failures are not logged one by one: in an outage every one of thousands
- * per second would say the same (see outage-log.ts).
+ * Counts requests, and logs the share `sampleRate` of them. Failures are not logged one by one: in an outage every one
+ * of thousands per second would say the same (see outage-log.ts).
  */
 export function createRouteWatch(deps: {
   route: CountedRoute;

@@ -9,8 +9,8 @@ export type SessionIds = {
   /** Always the same for one website and one id that the application gave its visitor. */
   ofId(websiteId: string, id: string): string;
   /**
-   * The same for one website, address and User-Agent within a UTC month (that of the event's time, Unix ms). The month's
-   * salt comes from the secret, so that nobody else can find an address by trying.
+   * The same for one website, address and User-Agent within a UTC month (that of the event's time, Unix ms). The
+   * month's salt comes from the secret, so that nobody else can find an address by trying.
    */
   ofClient(websiteId: string, address: string, userAgent: string, timeMs: number): string;
 };

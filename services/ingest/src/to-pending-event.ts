@@ -12,7 +12,10 @@ export type Enrichment = Pick<PendingEvent, 'sessionId' | 'createdAtMs' | 'disti
   place: Readonly<Place>;
 };
 
-/** The message as it travels to the worker. What the sender says of browser, system and device wins over what is detected. */
+/**
+ * The message as it travels to the worker. What the sender says of browser, system and device wins over what is
+ * detected.
+ */
 export function toPendingEvent(event: ParsedEvent, enrichment: Enrichment): PendingEvent {
   const { profile, place } = enrichment;
   const page = toPage(event.url);

@@ -5,11 +5,13 @@ import { Lru } from '@meridian/runtime/lru';
 export type KnownWebsite = { region: string };
 
 /**
- * Which websites take events, answered from memory. A known website is asked about again in the background once a minute,
- * so no event waits for that, and collection goes on while the registry is away; changes arrive by `forget`.
+ * Which websites take events, answered from memory. A known website is asked about again in the background once a
+ * minute, so no event waits for that, and collection goes on while the registry is away; changes arrive by `forget`.
  */
 export type WebsiteDirectory = {
-  /** Null for an unknown or deleted website. Only the first event of a website waits; rejects when the registry is away. */
+  /**
+   * Null for an unknown or deleted website. Only the first event of a website waits; rejects when the registry is away.
+   */
   find(websiteId: string): KnownWebsite | null | Promise<KnownWebsite | null>;
   forget(websiteId: string): void;
   /** News may have been missed: every known website is asked about again when its next event comes. */

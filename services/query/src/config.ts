@@ -43,7 +43,9 @@ export const QueryEnvironment = z.object({
   ...ProxySettings.shape,
   /** `cloud` knows API keys only: no logins, no user management, nothing under /api. */
   MODE: z.enum(['self-hosted', 'cloud']).default('self-hosted'),
-  /** The account that the first start creates on self-hosted; its password is generated and shown once when not given. */
+  /**
+   * The account that the first start creates on self-hosted; its password is generated and shown once when not given.
+   */
   ADMIN_USERNAME: z.string().default('admin'),
   ADMIN_PASSWORD: z.string().min(8).max(255).optional(),
   ...QuestionSettings.shape,

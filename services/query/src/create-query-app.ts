@@ -36,7 +36,8 @@ import { createQuestionTurns } from './statistics/question-turns.ts';
 
 /**
  * The whole query API. Routes are written without a prefix; they answer under /api, /v1 and /v1/<region>.
- * Order: log, request id, headers, pinned region, authentication, home region, rate limit, then the route (permission, then validation, then its turn).
+ * Order: log, request id, headers, pinned region, authentication, home region, rate limit, then the route (permission,
+ * then validation, then its turn).
  */
 export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   const app = new Hono<QueryEnv>({ getPath: (request) => routedPath(request.url, deps.config) });

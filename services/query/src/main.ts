@@ -19,7 +19,10 @@ import { createQueryCounts } from './query-counts.ts';
 
 /** Longer than the slowest question, which the warehouse ends after 15 s. */
 const questionMaxMs = 20_000;
-/** Longer than the last question can be waited for, however long it waits for its turn, after the longest delay of the stop. */
+/**
+ * Longer than the last question can be waited for, however long it waits for its turn, after the longest delay of the
+ * stop.
+ */
 const stopMaxMs = questionWaitMaxMs + questionMaxMs + 15_000;
 
 const logger = createLogger({ service: 'query' });

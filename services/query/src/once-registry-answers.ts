@@ -3,9 +3,9 @@ import { RegistryError } from '@meridian/registry/registry-error';
 const pauseMs = 1_000;
 
 /**
- * Does the work now or, while the registry is away, again and again until it answers. Resolves after the first attempt, so that a process
- * also starts before its Postgres; rejects when that fails for another reason. Gives the function that ends further attempts.
- * `onFailure` hears of another reason that comes up later.
+ * Does the work now or, while the registry is away, again and again until it answers. Resolves after the first attempt,
+ * so that a process also starts before its Postgres; rejects when that fails for another reason. Gives the function
+ * that ends further attempts. `onFailure` hears of another reason that comes up later.
  */
 export async function onceRegistryAnswers(
   work: () => Promise<void>,

@@ -68,9 +68,15 @@ export type QueryEnv = {
   Bindings: Partial<HttpBindings>;
   Variables: {
     requestId: string;
-    /** What the region says that has handed the request on; undefined where a client sent it, null where that cannot be told. */
+    /**
+     * What the region says that has handed the request on; undefined where a client sent it, null where that cannot be
+     * told.
+     */
     peer: PeerClaim | null | undefined;
-    /** Set for every route behind `authenticate` but those that a share link may ask (auth/share-token-routes.ts), which take `reader`. */
+    /**
+     * Set for every route behind `authenticate` but those that a share link may ask (auth/share-token-routes.ts), which
+     * take `reader`.
+     */
     caller: Caller;
     /** Set for every route behind `authenticate`. */
     reader: Reader;

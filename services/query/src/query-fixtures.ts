@@ -56,7 +56,10 @@ export async function createTestApi(stores: TestStores, config: Partial<QueryCon
     return { id: user.id, username: user.username, password, token: String(token) };
   };
 
-  /** Another process of the same API: with a memory and connections of its own, the settings of `changes`, and `peerSettings` if it has peers. */
+  /**
+   * Another process of the same API: with a memory and connections of its own, the settings of `changes`, and
+   * `peerSettings` if it has peers.
+   */
   const newProcess = async (changes: Partial<QueryConfig> = {}, peerSettings?: PeerSettings) => {
     const registry = createRegistry(fixtures.url, { timeoutMs: 30_000 });
     const own = await connectDeps(stores, registry, { ...config, ...changes }, deps.now, peerSettings);

@@ -4,7 +4,10 @@ import type { createTestApi } from './query-fixtures.ts';
 
 type Setting = { api: Awaited<ReturnType<typeof createTestApi>>; token: string };
 
-/** What tests do with websites, with the token of the setting unless another one is given. `setting` is there once a test runs. */
+/**
+ * What tests do with websites, with the token of the setting unless another one is given. `setting` is there once a
+ * test runs.
+ */
 export function websiteCalls(setting: () => Setting) {
   const create = (body: object, token = setting().token) =>
     setting().api.call('POST', '/websites', { token, body: { name: 'Shop', domain: 'shop.example', ...body } });

@@ -5,7 +5,10 @@ import type { StandaloneConfig } from './config.ts';
 /** Who can log in as ADMIN_USERNAME, with the password if it was made just now. */
 export type Administrator = { generatedPassword?: string | undefined };
 
-/** Makes the administrator at the first start. Null: no administrator has that name, and on cloud, where there are no logins. */
+/**
+ * Makes the administrator at the first start. Null: no administrator has that name, and on cloud, where there are no
+ * logins.
+ */
 export async function findAdministrator(
   registry: Registry,
   config: Pick<StandaloneConfig, 'MODE' | 'ADMIN_USERNAME' | 'ADMIN_PASSWORD' | 'REGION'>,

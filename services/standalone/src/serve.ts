@@ -43,7 +43,8 @@ export async function serve(parts: {
     ),
   );
 
-  // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to itself.
+  // The port is taken before the administrator is made, so that a start that fails never keeps a generated password to
+  // itself.
   let answer = answerNotYet;
   const server = await listenOrSay('PORT', (request, response) => answer(request, response), {
     port: config.PORT,

@@ -19,8 +19,8 @@ const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const againAfterMs = 1_000;
 
 /**
- * Several regions on this machine, as clusters that share only the registry: each is a process of this program with a Redis and a ClickHouse of
- * its own, on ports that count up from `PORT`, and knows the others as its peers.
+ * Several regions on this machine, as clusters that share only the registry: each is a process of this program with a
+ * Redis and a ClickHouse of its own, on ports that count up from `PORT`, and knows the others as its peers.
  */
 export async function startRegions(
   regions: readonly string[],

@@ -20,9 +20,10 @@ export type EventLaneDeps = {
 };
 
 /**
- * Writes one batch after the other until the signal is aborted; what was read is finished first, unless a store is away: then
- * another worker finishes it, as it does with what Redis handed out too late. Behind a full batch more is waiting: the next one is
- * read while it is stored. Rejects when a batch can be neither stored nor set aside: going on would skip it.
+ * Writes one batch after the other until the signal is aborted; what was read is finished first, unless a store is
+ * away: then another worker finishes it, as it does with what Redis handed out too late. Behind a full batch more is
+ * waiting: the next one is read while it is stored. Rejects when a batch can be neither stored nor set aside: going on
+ * would skip it.
  */
 export async function runEventLane(
   { consumer, writeBatch, limits, holdEveryMs, logger }: EventLaneDeps,

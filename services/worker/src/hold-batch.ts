@@ -7,8 +7,8 @@ export class BatchLostError extends Error {
 }
 
 /**
- * Keeps a batch from counting as abandoned for as long as the work on it takes. `lost`: aborted when it went to another worker all the
- * same; nothing more of it may be stored then. `end`: stops keeping it.
+ * Keeps a batch from counting as abandoned for as long as the work on it takes. `lost`: aborted when it went to another
+ * worker all the same; nothing more of it may be stored then. `end`: stops keeping it.
  */
 export function holdBatch(
   consumer: Pick<LogConsumer, 'hold'>,

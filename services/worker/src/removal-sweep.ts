@@ -5,8 +5,9 @@ import type { Logger } from '@meridian/runtime/logger';
 const everyMs = 60_000;
 
 /**
- * Orders every removal that the registry does not know to be completed, at once and then every minute: purges of deleted websites
- * and resets. The order may have been lost with the process that should have given it. Gives the function that ends it.
+ * Orders every removal that the registry does not know to be completed, at once and then every minute: purges of
+ * deleted websites and resets. The order may have been lost with the process that should have given it. Gives the
+ * function that ends it.
  */
 export function startRemovalSweep(deps: {
   registry: Pick<Registry, 'listUnpurgedWebsites' | 'listPendingResets'>;

@@ -1,7 +1,10 @@
 import type { EventRows } from '@meridian/queue/batch-rows';
 import { eventTypeCode } from '@meridian/queue/collected-event';
 
-/** Numbers of rows, in order: `identifies` become properties of sessions; the others, by the UTC year of their event time, rows of events. */
+/**
+ * Numbers of rows, in order: `identifies` become properties of sessions; the others, by the UTC year of their event
+ * time, rows of events.
+ */
 type SortedRows = { byYear: Map<number, number[]>; identifies: number[] };
 
 export function sortRows({ eventTypes, createdAtMs }: EventRows, numbers: readonly number[]): SortedRows {

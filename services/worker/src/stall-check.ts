@@ -1,8 +1,8 @@
 import type { ReadinessCheck } from '@meridian/runtime/health';
 
 /**
- * A worker is not ready when it has ended no batch for `stallMaxMs` although an event has waited for longer. A worker that works off a
- * long log is ready, and so is one that has nothing to do because others are faster.
+ * A worker is not ready when it has ended no batch for `stallMaxMs` although an event has waited for longer. A worker
+ * that works off a long log is ready, and so is one that has nothing to do because others are faster.
  */
 export function createStallCheck(deps: {
   lastEndedAt: () => number;

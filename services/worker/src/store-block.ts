@@ -16,12 +16,13 @@ export type BlockStore<Row> = {
 };
 
 /**
- * Stores every row of a block that can be stored, and refuses the others. A block that the store refuses is cut in halves until the
- * bad rows are alone.
- * Trap: a refused block may be stored all the same, wholly or in part. So under another token than before only what is missing is
- * sent, and the token of a part is made of the rows in it, so that two workers that cut one block differently never double a row.
- * `mayBeStored`: some of the rows may be stored under other tokens. Otherwise the block is sent whole even if it is stored: where
- * ClickHouse died between the events and their views, that completes the views.
+ * Stores every row of a block that can be stored, and refuses the others. A block that the store refuses is cut in
+ * halves until the bad rows are alone.
+ * Trap: a refused block may be stored all the same, wholly or in part. So under another token than before only what is
+ * missing is sent, and the token of a part is made of the rows in it, so that two workers that cut one block
+ * differently never double a row. `mayBeStored`: some of the rows may be stored under other tokens. Otherwise the block
+ * is sent whole even if it is stored: where ClickHouse died between the events and their views, that completes the
+ * views.
  */
 export function storeBlock<Row>(
   store: BlockStore<Row>,
@@ -32,7 +33,10 @@ export function storeBlock<Row>(
   return storeCut(store, rows, { token, mayBeStored, depth: 0 });
 }
 
-/** Refused halves are stored at the same time down to this depth: many bad rows take a fraction of the time, and the store few at once. */
+/**
+ * Refused halves are stored at the same time down to this depth: many bad rows take a fraction of the time, and the
+ * store few at once.
+ */
 const parallelDepth = 3;
 
 type Cut = { token: string; mayBeStored: boolean; depth: number };

@@ -1,6 +1,6 @@
 /**
- * The outcome; but once the signal is aborted it is waited for only so much longer, and then given up: rejects with the signal's
- * reason. For what waits without limit for a store that is away.
+ * The outcome; but once the signal is aborted it is waited for only so much longer, and then given up: rejects with the
+ * signal's reason. For what waits without limit for a store that is away.
  */
 export function untilStopped<Value>(
   outcome: Promise<Value>,

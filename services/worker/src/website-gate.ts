@@ -5,8 +5,8 @@ import type { WebsiteRoute } from '@meridian/registry/rows';
 import { collectedAtMsOf } from '@meridian/warehouse/event-row';
 
 /**
- * For how long what the registry said of a website is believed; news of a change end it at once. Whoever deletes or resets a
- * website may count on its events being judged by the change after this time.
+ * For how long what the registry said of a website is believed; news of a change end it at once. Whoever deletes or
+ * resets a website may count on its events being judged by the change after this time.
  */
 export const routeLifeMs = 2_000;
 
@@ -52,8 +52,8 @@ export function createWebsiteGate({
 
   return {
     /**
-     * Which rows may be stored, by their numbers, in order. Rejects when the registry does not answer, or so slowly that its answer may
-     * be outdated: nothing is dropped on suspicion.
+     * Which rows may be stored, by their numbers, in order. Rejects when the registry does not answer, or so slowly
+     * that its answer may be outdated: nothing is dropped on suspicion.
      */
     async admit({ count, bytes, starts, websiteIds, websites }: EventRows): Promise<number[]> {
       if (remembered.size > rememberedMax) remembered.clear();
@@ -80,7 +80,10 @@ export function createWebsiteGate({
   };
 }
 
-/** From which time of collection on a website's events are stored. No route: the website was removed from the registry by hand, with all that was its own. */
+/**
+ * From which time of collection on a website's events are stored. No route: the website was removed from the registry
+ * by hand, with all that was its own.
+ */
 function admittedSinceMs(route: WebsiteRoute | null): number {
   if (!route || route.deleted) return Number.POSITIVE_INFINITY;
   return route.resetAt?.getTime() ?? 0;

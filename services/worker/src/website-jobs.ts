@@ -34,9 +34,9 @@ export function createWebsiteJobs({
   now = () => new Date(),
 }: WebsiteJobsDeps): JobHandlers {
   /**
-   * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after a removal.
-   * After the life of a remembered route every worker judges by the change; what was judged before lies in front of the log's end
-   * at that moment, and leaves the log only when it is stored.
+   * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after
+   * a removal. After the life of a remembered route every worker judges by the change; what was judged before lies in
+   * front of the log's end at that moment, and leaves the log only when it is stored.
    */
   async function untilNothingIsOnItsWay(signal: AbortSignal): Promise<void> {
     await delay(routeLifeMs, undefined, { signal });
@@ -45,8 +45,8 @@ export function createWebsiteJobs({
   }
 
   /**
-   * Before the rows go: they tell which sessions had visits. With `before` only what was left behind until then: a visit to which
-   * an event has come since is stored under its id, and would be counted twice if it were opened anew.
+   * Before the rows go: they tell which sessions had visits. With `before` only what was left behind until then: a
+   * visit to which an event has come since is stored under its id, and would be counted twice if it were opened anew.
    */
   async function forgetInRedis(websiteId: string, before?: Date): Promise<void> {
     const sessionIds = await warehouse.findRecentSessions(websiteId, new Date(now().getTime() - visitsGoneMs));
@@ -64,7 +64,8 @@ export function createWebsiteJobs({
     async purgeWebsite(websiteId, signal) {
       const route = await registry.findWebsiteRoute(websiteId);
       if (route && route.region !== region) return; // its events are not here, and are not purged by saying so
-      // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not either.
+      // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not
+      // either.
       if (route && !route.deleted) throw new Error('The website to purge is not deleted');
       await untilNothingIsOnItsWay(signal);
       await forgetInRedis(websiteId);

@@ -20,8 +20,8 @@ export const silent = createLogger({ service: 'worker', level: 'silent' });
 export type WorkerFixture = Awaited<ReturnType<typeof createWorkerFixture>>;
 
 /**
- * For tests: empty stores of their own with ClickHouse behind a proxy, ways to fill the log and to look at what became of it.
- * `own`: stores of the test alone, instead of those that all tests share.
+ * For tests: empty stores of their own with ClickHouse behind a proxy, ways to fill the log and to look at what became
+ * of it. `own`: stores of the test alone, instead of those that all tests share.
  */
 export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUrl?: string } = {}) {
   const keep = async () => {};

@@ -58,7 +58,10 @@ async function end(worker: ChildProcess, signal: NodeJS.Signals): Promise<number
   return code;
 }
 
-/** Appends events of some websites, a few hundred each second, until `stop`, which gives the ids of all that were accepted. */
+/**
+ * Appends events of some websites, a few hundred each second, until `stop`, which gives the ids of all that were
+ * accepted.
+ */
 function startLoad(websiteIds: string[]): { stop(): Promise<string[]> } {
   const accepted: string[] = [];
   let isOver = false;

@@ -30,9 +30,9 @@ export type WriteBatchDeps = {
 };
 
 /**
- * Brings one batch of the event log into the warehouse, every event once: keeps out what must not be stored, stores the rest, and
- * ends the batch last of all. Waits as long as it takes while a store is away. Rejects when the batch could not be ended, and with the
- * reason of `lost` when it went to another worker.
+ * Brings one batch of the event log into the warehouse, every event once: keeps out what must not be stored, stores the
+ * rest, and ends the batch last of all. Waits as long as it takes while a store is away. Rejects when the batch could
+ * not be ended, and with the reason of `lost` when it went to another worker.
  */
 export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: AbortSignal) => Promise<void> {
   const { consumer, gate, logger, counts, stopSignal } = deps;
@@ -131,7 +131,8 @@ async function storeEvents(
     // From now on it is a batch like any other: whoever takes it over sends it whole, which completes the views.
     if (!mayBeStored) await noteMayBeStored(deps, batch, patiently, false);
   }
-  // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few enough.
+  // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few
+  // enough.
   for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
   const properties = propertiesOf(batch, identifies, refuse);
   await storeBlock(propertyStoreOf(deps, patiently, refuse), properties, `${batch.token}-properties`, false);
@@ -143,7 +144,9 @@ type Refuse = (number: number, reason: string) => void;
 
 const startOf = ({ rows }: LogBatch, number: number): number => rows.starts[number] ?? 0;
 
-/** Tells whoever takes the batch over whether events of it may be stored under other tokens; throws when somebody has. */
+/**
+ * Tells whoever takes the batch over whether events of it may be stored under other tokens; throws when somebody has.
+ */
 async function noteMayBeStored(
   { consumer }: WriteBatchDeps,
   batch: LogBatch,

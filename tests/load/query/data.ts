@@ -36,8 +36,8 @@ export type LoadData = {
 export const aloneDatabase = 'alone';
 
 /**
- * Fills the warehouse with the events of the first `daysMade` days of `all` events, and a copy of them in the plain shape, unless an earlier run
- * has. Tells its progress. The rows follow from their number, `all` and `seed` alone.
+ * Fills the warehouse with the events of the first `daysMade` days of `all` events, and a copy of them in the plain
+ * shape, unless an earlier run has. Tells its progress. The rows follow from their number, `all` and `seed` alone.
  */
 export async function makeData(engine: Engine, all: number, seed: number, daysMade: number): Promise<LoadData> {
   const events = Math.floor((all * daysMade) / days / groupEvents) * groupEvents;

@@ -8,7 +8,10 @@ import { createQuestionChannel, type QuestionChannel } from '@meridian/warehouse
 import { type ChooseReadFrom, createChooseReadFrom } from '@meridian/warehouse/read-from';
 import { createRunQuery, type RunQuery, readSettings } from '@meridian/warehouse/run-query';
 
-/** What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. `memoryBytes`: 0 for what `run` asks, which does not hear it. */
+/**
+ * What one statement cost. `cpuMs`: of the whole engine meanwhile, which does nothing else. `memoryBytes`: 0 for what
+ * `run` asks, which does not hear it.
+ */
 export type Cost = { ms: number; cpuMs: number; rows: number; bytes: number; memoryBytes: number };
 export type Engine = Awaited<ReturnType<typeof startEngine>>;
 
@@ -38,8 +41,8 @@ export async function startEngine(dataDir: string) {
   }
 
   /**
-   * In a database, `choose`: what the product reads for an answer. `run`: as the product runs its questions. `runByClient`: slower, but tells how
-   * much memory they took.
+   * In a database, `choose`: what the product reads for an answer. `run`: as the product runs its questions.
+   * `runByClient`: slower, but tells how much memory they took.
    */
   function askIn(database: string): { choose: ChooseReadFrom; run: RunQuery; runByClient: RunQuery } {
     const channel = createQuestionChannel({ ...address, database }, readSettings);

@@ -16,7 +16,10 @@ const goal = { atLeast: 0.9, aim: 0.98, unit: ' x without' };
 
 type Rates = { accepted: number; stored: number };
 
-/** Events accepted and stored at half of what the collector takes at most, without and with 20 heavy questions of one account all the time. */
+/**
+ * Events accepted and stored at half of what the collector takes at most, without and with 20 heavy questions of one
+ * account all the time.
+ */
 export async function measureCollectionBesideQuestions(context: {
   stores: LoadStores;
   services: Services;

@@ -11,8 +11,8 @@ const warmUpSeconds = 20;
 const goal = { atLeast: 0.25, aim: 0.4, unit: ' x floor' };
 
 /**
- * Answers to /stats of a small website per CPU-second of the query process, as a share of the bare server's for the same requests. ClickHouse's
- * answers are repeated by a recording.
+ * Answers to /stats of a small website per CPU-second of the query process, as a share of the bare server's for the
+ * same requests. ClickHouse's answers are repeated by a recording.
  */
 export async function measureHttpFloor(context: {
   stores: LoadStores;

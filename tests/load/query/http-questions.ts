@@ -44,8 +44,8 @@ export async function sessionToken({ port }: Target): Promise<string> {
 export type Answers = { statuses: Map<number, number>; seconds: number; cpuSeconds: number };
 
 /**
- * Keeps `connections` busy until `signal` says stop, each with the next of `paths` after every answer, and counts the answers by status. As
- * cheap as can be; understands answers with a content-length only.
+ * Keeps `connections` busy until `signal` says stop, each with the next of `paths` after every answer, and counts the
+ * answers by status. As cheap as can be; understands answers with a content-length only.
  */
 export async function askAllTheTime(
   { port, pid }: Target,

@@ -13,8 +13,9 @@ const ofTheConnection = new Set([
 ]);
 
 /**
- * Stands in front of ClickHouse, forwards every question once and repeats its answer from then on: what the query service pays for a question
- * is the same, and ClickHouse does not need the cores, of which it would leave it too few for a rate that says something.
+ * Stands in front of ClickHouse, forwards every question once and repeats its answer from then on: what the query
+ * service pays for a question is the same, and ClickHouse does not need the cores, of which it would leave it too few
+ * for a rate that says something.
  */
 export async function startRecording(clickhouseUrl: string): Promise<{ url: string; close(): void }> {
   const target = new URL(clickhouseUrl);

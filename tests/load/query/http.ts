@@ -1,5 +1,6 @@
-// Measures the query service as its clients see it: `npm run load:query-http -- [--only floor,collection] [--seconds 3] [--rounds 7]
-// [--events 2000000] [--from-source] [--profile]`. Ratios of one run are worth something; absolute figures depend on the machine.
+// Measures the query service as its clients see it:
+// `npm run load:query-http -- [--only floor,collection] [--seconds 3] [--rounds 7] [--events 2000000] [--from-source]
+// [--profile]`. Ratios of one run are worth something; absolute figures depend on the machine.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

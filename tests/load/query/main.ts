@@ -1,5 +1,6 @@
-// Asks what dashboards ask, of much data, beside the plain shape and the scan limit: `npm run load:query -- [--events 10000000] [--days 90] [--rounds 5]
-// [--data DIR] [--seed 1] [--only stats,path]`. The data are made once and kept in DIR; with fewer days only the first ones are made.
+// Asks what dashboards ask, of much data, beside the plain shape and the scan limit:
+// `npm run load:query -- [--events 10000000] [--days 90] [--rounds 5] [--data DIR] [--seed 1] [--only
+// stats,path]`. The data are made once and kept in DIR; with fewer days only the first ones are made.
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';

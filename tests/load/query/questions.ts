@@ -11,13 +11,16 @@ import { days } from './data.ts';
 const dayMs = 86_400_000;
 
 /**
- * One question in three forms. `ask`: as the product asks it. `plain`: as systems with one raw table do, in which `{scope}` stands for
- * website, range and type. `column`: what it must read at least, the scan limit. Without `plain` there is nothing to compare with.
+ * One question in three forms. `ask`: as the product asks it. `plain`: as systems with one raw table do, in which
+ * `{scope}` stands for website, range and type. `column`: what it must read at least, the scan limit. Without `plain`
+ * there is nothing to compare with.
  */
 export type BenchQuestion = {
   name: string;
   days: number;
-  /** The range ends with the last event of the data; others end two hours before the data do, in the middle of visits. */
+  /**
+   * The range ends with the last event of the data; others end two hours before the data do, in the middle of visits.
+   */
   untilLastEvent?: true;
   ask(run: RunQuery, question: Question, from: ReadFrom): Promise<unknown>;
   plain?: string;
@@ -48,7 +51,9 @@ const stats = (name: string, change: Partial<Question>, plainHaving: string, atM
 
 type Panel = 'path' | 'title' | 'country' | 'browser' | 'entry' | 'exit' | 'referrer' | 'channel' | 'event';
 
-/** A panel of a dashboard: the ten values that most visitors have. `plainValue`: of a visit; without it of each event. */
+/**
+ * A panel of a dashboard: the ten values that most visitors have. `plainValue`: of a visit; without it of each event.
+ */
 const metric = (type: Panel, plainValue: string | undefined, column: string, atMost100M?: number): BenchQuestion => ({
   name: `metrics ${type}, top 10`,
   days: 30,

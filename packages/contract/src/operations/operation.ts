@@ -7,7 +7,8 @@ type Method = 'GET' | 'POST' | 'DELETE';
 export type Route = `${Method} /${string}`;
 
 /**
- * Who may ask: `reader` is a caller or a share link's token, `caller` an API key or a session token, `session` a session token and no key.
+ * Who may ask: `reader` is a caller or a share link's token, `caller` an API key or a session token, `session` a
+ * session token and no key.
  */
 export type Access = 'anybody' | 'reader' | 'caller' | 'session';
 

@@ -2,8 +2,9 @@ import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * One spelling per address: IPv4 as four decimal parts, IPv6 compressed in lower case, IPv4-mapped IPv6 as IPv4. Accepts a
- * port (`203.0.113.7:80`, `[2001:db8::1]:443`, also RFC 7239's obfuscated `:_p4`), brackets and a zone; null for anything else.
+ * One spelling per address: IPv4 as four decimal parts, IPv6 compressed in lower case, IPv4-mapped IPv6 as IPv4.
+ * Accepts a port (`203.0.113.7:80`, `[2001:db8::1]:443`, also RFC 7239's obfuscated `:_p4`), brackets and a zone; null
+ * for anything else.
  */
 export function normalizeAddress(text: string): string | null {
   if (isIPv4(text)) return text;

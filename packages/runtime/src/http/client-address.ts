@@ -16,9 +16,10 @@ const rememberedAddresses = 10_000;
 const rememberedHeaderMax = 200;
 
 /**
- * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when that is a trusted proxy's, the rightmost
- * untrusted address of X-Forwarded-For or else Forwarded; with `clientIpHeader` that of this header instead. An address
- * that a trusted proxy left unreadable cannot be told from a forged one, so the socket's counts then.
+ * Finds the client's address (docs/semantics.md "Client address"): the socket's, or, when that is a trusted proxy's,
+ * the rightmost untrusted address of X-Forwarded-For or else Forwarded; with `clientIpHeader` that of this header
+ * instead. An address that a trusted proxy left unreadable cannot be told from a forged one, so the socket's counts
+ * then.
  */
 export function createClientAddresses(options: {
   trustedProxies: readonly string[];
@@ -61,7 +62,10 @@ export function createClientAddresses(options: {
   };
 }
 
-/** `entries`: nearest proxy last. Null when there is none, or when the chain is broken by something unreadable before one is found. */
+/**
+ * `entries`: nearest proxy last. Null when there is none, or when the chain is broken by something unreadable before
+ * one is found.
+ */
 function rightmostUntrusted(entries: readonly string[], isTrusted: (address: string) => boolean): string | null {
   let address: string | null = null;
   for (const entry of entries.toReversed()) {

@@ -3,9 +3,10 @@ const pairPattern = /[ \t]*([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|
 const blanks = /[ \t]*/y;
 
 /**
- * The client of each element of a Forwarded header (RFC 7239), in order: the value of `for`, without its quotes. `unknown` for an
- * element that names none or makes no sense; empty elements are left out. A proxy appends to what the client sent: so behind a
- * quote in a wrong place nothing is believed, since the client may have opened it to hide what the proxy says.
+ * The client of each element of a Forwarded header (RFC 7239), in order: the value of `for`, without its quotes.
+ * `unknown` for an element that names none or makes no sense; empty elements are left out. A proxy appends to what the
+ * client sent: so behind a quote in a wrong place nothing is believed, since the client may have opened it to hide what
+ * the proxy says.
  * @example `for="[2001:db8::1]:4711";proto=https, for=10.0.0.5` gives `[2001:db8::1]:4711` and `10.0.0.5`
  */
 export function forwardedClients(header: string): string[] {
@@ -19,7 +20,9 @@ export function forwardedClients(header: string): string[] {
   return clients;
 }
 
-/** `client`: '' when the element names none, null when it is empty. `end`: the comma behind it, or the end of the text. */
+/**
+ * `client`: '' when the element names none, null when it is empty. `end`: the comma behind it, or the end of the text.
+ */
 function readElement(header: string, start: number): { client: string | null; end: number } {
   let client: string | null = null;
   for (let at = start; ; ) {

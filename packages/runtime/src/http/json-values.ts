@@ -5,8 +5,9 @@ const openingBracket = 0x5b;
 const openingBrace = 0x7b;
 
 /**
- * Whether a body of JSON holds more than `max` values, counted as its commas and opening brackets. To be asked before it is parsed: V8 needs
- * a second for 5 MB that are nothing but brackets, digits or keys, and what cannot be that large ends here in a moment.
+ * Whether a body of JSON holds more than `max` values, counted as its commas and opening brackets. To be asked before
+ * it is parsed: V8 needs a second for 5 MB that are nothing but brackets, digits or keys, and what cannot be that large
+ * ends here in a moment.
  */
 export function hasMoreValues(body: Uint8Array, max: number): boolean {
   if (body.length <= max) return false;

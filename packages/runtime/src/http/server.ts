@@ -7,8 +7,9 @@ export type HttpServer = {
   /** The port that is really listened on. */
   readonly port: number;
   /**
-   * Stops listening, lets running requests finish for at most `graceMs`, then cuts what is left. A connection is closed behind its
-   * next answer, which says so, or as soon as it is idle: clients would be cut in the middle of a request else.
+   * Stops listening, lets running requests finish for at most `graceMs`, then cuts what is left. A connection is closed
+   * behind its next answer, which says so, or as soon as it is idle: clients would be cut in the middle of a request
+   * else.
    */
   close(graceMs: number): Promise<void>;
 };
@@ -84,7 +85,10 @@ function refuseUnsoundHeads(listener: RequestListener): RequestListener {
   };
 }
 
-/** What node:http lets pass and a server has to refuse (RFC 9112, 2.3 and 3.2), because another one on the way may read it differently. */
+/**
+ * What node:http lets pass and a server has to refuse (RFC 9112, 2.3 and 3.2), because another one on the way may read
+ * it differently.
+ */
 function headFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): string | null {
   if (httpVersionMajor !== 1) return 'The HTTP version is not supported.';
   if (rawHeaders.length > 2 * headersMax) return `A request must not have more than ${headersMax} headers.`;

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 
 /**
- * For tests: writes bytes (a string is latin1) on a connection of its own and resolves with all that the server says until it closes
- * the connection, or until it has said `until`. With `end` the client ends its side behind the bytes: it breaks off.
+ * For tests: writes bytes (a string is latin1) on a connection of its own and resolves with all that the server says
+ * until it closes the connection, or until it has said `until`. With `end` the client ends its side behind the bytes:
+ * it breaks off.
  */
 export function rawExchange(
   port: number,

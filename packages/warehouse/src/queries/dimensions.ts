@@ -2,9 +2,10 @@ import { SOURCE_OF_EVENT, withChannels } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
 
 /**
- * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its events).
- * `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that the visit's events carry.
- * `isAttribute`: a row tells it only for visits whose events agree. `finish`: rows with that as `x` → rows with the value.
+ * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its
+ * events). `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that
+ * the visit's events carry. `isAttribute`: a row tells it only for visits whose events agree. `finish`: rows with that
+ * as `x` → rows with the value.
  */
 export type Dimension = {
   of: 'event' | 'visit';

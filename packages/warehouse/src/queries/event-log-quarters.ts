@@ -42,15 +42,18 @@ export async function readPageOfQuarters(
 
 const withoutTotal = ({ total: _, ...event }: z.infer<typeof CountedLogRow>): LogEvent => event;
 
-/** Below this offset newer events are read and not counted by quarters: those of a block that is being written may be in no quarter yet. */
+/**
+ * Below this offset newer events are read and not counted by quarters: those of a block that is being written may be in
+ * no quarter yet.
+ */
 const skipFrom = 1_000;
 
 /**
- * As `eventLogQuery`, of those quarters alone in which the page lies, with the count of all events in each row. `isBounded`: nothing is read behind
- * the quarter in which the page should end.
+ * As `eventLogQuery`, of those quarters alone in which the page lies, with the count of all events in each row.
+ * `isBounded`: nothing is read behind the quarter in which the page should end.
  * `outside`: of the range's events in no whole quarter (1) how many lie behind the last one, (2) how many there are.
- * `near`: (1) the instant (Unix ms) before which the page lies, (2) how many events lie at or behind it, at most `offset`, (3) the instant before
- * which nothing of the page lies, 0 if unknown, (4) how many events the range has.
+ * `near`: (1) the instant (Unix ms) before which the page lies, (2) how many events lie at or behind it, at most
+ * `offset`, (3) the instant before which nothing of the page lies, 0 if unknown, (4) how many events the range has.
  * Trap: with named elements ClickHouse (26.7) does not take them for the constants that an OFFSET needs.
  */
 function pageOfQuartersQuery(scope: LogScope, { offset, limit }: OffsetPage, isBounded: boolean): Query {

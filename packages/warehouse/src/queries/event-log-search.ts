@@ -18,8 +18,8 @@ import {
 import { textsOfMonths } from './text-candidates.ts';
 
 /**
- * Looks through the range once if the text is rare: of what is found a page is then read at its instants. A page of a frequent text is full long
- * before the range ends.
+ * Looks through the range once if the text is rare: of what is found a page is then read at its instants. A page of a
+ * frequent text is full long before the range ends.
  */
 export async function searchPage(run: RunQuery, searched: LogScope, page: LogPage): Promise<Answer<CountedPage>> {
   const { question } = searched;
@@ -58,7 +58,10 @@ const isAtOneOf = (times: readonly number[]) => (bind: Bind) =>
 const foundMax = 1_000;
 const FoundRow = CountRow.extend({ times: z.array(z.number()) });
 
-/** Asks for instants and not for ids, which the projection by path has not: so a text that only paths hold is looked up there. */
+/**
+ * Asks for instants and not for ids, which the projection by path has not: so a text that only paths hold is looked up
+ * there.
+ */
 function foundQuery(scope: LogScope): Query {
   return buildQuery(
     (bind) =>
@@ -66,7 +69,10 @@ function foundQuery(scope: LogScope): Query {
   );
 }
 
-/** Whether site_texts has all texts that are searched through, far fewer than there are events: none of performance events, and while a reset removes events it is made anew. */
+/**
+ * Whether site_texts has all texts that are searched through, far fewer than there are events: none of performance
+ * events, and while a reset removes events it is made anew.
+ */
 const areTextsKnown = ({ question, from }: LogScope): boolean =>
   from === 'rollups' && question.eventType !== 5 && !question.collectedSince;
 

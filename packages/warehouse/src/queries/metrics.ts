@@ -61,8 +61,9 @@ export async function getMetrics(
 }
 
 /**
- * Most values of a path or title have few events: visitors are counted of those with most events, as long as no other can have more visitors. If
- * one can, then once more of all that have at least as many events as the last one has visitors.
+ * Most values of a path or title have few events: visitors are counted of those with most events, as long as no other
+ * can have more visitors. If one can, then once more of all that have at least as many events as the last one has
+ * visitors.
  */
 async function rankSingleEvents(run: RunQuery, question: Question, options: MetricOptions): Promise<Answer<Metric[]>> {
   const { type, limit, offset, search } = options;
@@ -84,7 +85,10 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   };
   const answer = (value: Metric[]): Answer<Metric[]> => ({ value, timing: oneAfterTheOther(timings) });
 
-  /** Of texts with at least so many events; undefined if there may be others of that kind. `isSettled`: no other can have as many visitors. */
+  /**
+   * Of texts with at least so many events; undefined if there may be others of that kind. `isSettled`: no other can
+   * have as many visitors.
+   */
   const rankAmong = async ({ texts, areAll }: Candidates, atLeast: number) => {
     const named = texts.filter(({ events }) => events >= atLeast).map(({ text }) => text);
     if (named.length === texts.length && !areAll) return undefined;

@@ -21,7 +21,8 @@ export type PageviewSeries = { pageviews: number[]; visits: number[] };
 
 /**
  * Pageviews and visits of each bucket. A visit belongs to every bucket in which it has a fitting event.
- * `bucketStarts`: UTC milliseconds, ascending, the first at or before the range's start; each bucket ends where the next one starts, the last one with the range.
+ * `bucketStarts`: UTC milliseconds, ascending, the first at or before the range's start; each bucket ends where the
+ * next one starts, the last one with the range.
  */
 export async function getPageviewSeries(
   run: RunQuery,
@@ -39,7 +40,10 @@ export async function getPageviewSeries(
   return { value: { pageviews: column('pageviews'), visits: column('visits') }, timing };
 }
 
-/** Rollups know in which quarters of an hour a visit has events; pageviews are counted per quarter for all events together. */
+/**
+ * Rollups know in which quarters of an hour a visit has events; pageviews are counted per quarter for all events
+ * together.
+ */
 function isOfQuarters(question: Question, bucketStarts: readonly number[]): boolean {
   const isPlain = asksForWholeVisits(question) && !hasFilters(question) && !question.excludeBounce;
   return isPlain && bucketStarts.every((start) => start % quarterMs === 0);

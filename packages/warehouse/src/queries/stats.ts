@@ -49,7 +49,10 @@ export function statsQuery(question: Question, from: ReadFrom): Query {
   return cohort || collectedSince || excludeBounce ? statsOfEvents(question) : statsOfVisitsWithFittingEvents(question);
 }
 
-/** How visitors are counted. Estimated: usually within half a percent, in half the time where they are many (DECISIONS.md, 2026-11-29). */
+/**
+ * How visitors are counted. Estimated: usually within half a percent, in half the time where they are many
+ * (DECISIONS.md, 2026-11-29).
+ */
 const visitorCount = ({ approximate }: Question) =>
   approximate ? 'uniqCombined64(17)(visitor)' : 'uniqExact(visitor)';
 

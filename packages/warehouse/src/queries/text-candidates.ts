@@ -11,7 +11,10 @@ import type { MetricType } from './dimensions.ts';
 export const columnOfKind = { path: 'url_path', title: 'page_title', event: 'event_name' } as const;
 type RankedText = 'path' | 'title';
 
-/** Whether candidates are found for a ranking of the type: site_texts knows its values, and nothing makes most of their events unfit. */
+/**
+ * Whether candidates are found for a ranking of the type: site_texts knows its values, and nothing makes most of their
+ * events unfit.
+ */
 export function hasCandidates(question: Question, type: MetricType): type is RankedText {
   return (type === 'path' || type === 'title') && question.eventType === undefined && !hasFilters(question);
 }

@@ -22,8 +22,9 @@ import {
 import { dimensions, type MetricType } from './dimensions.ts';
 
 /*
- * Rows that a ranking groups by `x` (places by `x` and `x_country`): one for each visit and value that the visit's fitting events carry, with the visitor; where the
- * five numbers are asked for also value_pageviews and value_events (of the visit, with that value), visit_pageviews and visit_seconds.
+ * Rows that a ranking groups by `x` (places by `x` and `x_country`): one for each visit and value that the visit's
+ * fitting events carry, with the visitor; where the five numbers are asked for also value_pageviews and value_events
+ * (of the visit, with that value), visit_pageviews and visit_seconds.
  */
 
 /** A region or city has a name within its country only. */
@@ -68,7 +69,10 @@ export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, a
     ARRAY JOIN values`;
 }
 
-/** As rowsOfEvents, for distinct visitors and counts of events only: one of each fitting event; of an attribute, which most events of a visit share, one of each value. */
+/**
+ * As rowsOfEvents, for distinct visitors and counts of events only: one of each fitting event; of an attribute, which
+ * most events of a visit share, one of each value.
+ */
 export function rowsToRank(question: Question, type: MetricType, bind: Bind): string {
   const { of, value, isAttribute } = dimensions[type];
   if (of === 'visit') return rowsOfEvents(question, type, bind);
@@ -97,7 +101,10 @@ export function areInVisits(question: Question, type: MetricType): boolean {
 export const cutOf = (question: Question, type: MetricType, bind: Bind): string =>
   cutVisits(question, bind, withoutOf(question, type));
 
-/** Of visits' rows; of events where a visit is cut by the range or its events differ. A row does not know the pageviews of each referrer: value_pageviews are the visit's. */
+/**
+ * Of visits' rows; of events where a visit is cut by the range or its events differ. A row does not know the pageviews
+ * of each referrer: value_pageviews are the visit's.
+ */
 export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): string {
   const { ofRow = "''", ofRowIsArray } = dimensions[type];
   return `
@@ -118,8 +125,9 @@ export function areInSingleEvents({ cohort, collectedSince, excludeBounce }: Que
 }
 
 /**
- * Of events, without grouping them by visit: as many rows as events, so good for distinct visitors (`visitor`) and counts of events only.
- * `oneVisitorPerVisit`: no visit in the range has an anonymous and an identified session, so that each event tells the visitor.
+ * Of events, without grouping them by visit: as many rows as events, so good for distinct visitors (`visitor`) and
+ * counts of events only. `oneVisitorPerVisit`: no visit in the range has an anonymous and an identified session, so
+ * that each event tells the visitor.
  */
 export function rowsOfSingleEvents(
   question: Question,
@@ -146,8 +154,8 @@ export function rowsOfSingleEvents(
 }
 
 /**
- * Of events with one of the values and of their visits' rows: as `rowsOfEvents`, for questions whose rows are in single events. The WITH of
- * `cutVisits` is needed.
+ * Of events with one of the values and of their visits' rows: as `rowsOfEvents`, for questions whose rows are in single
+ * events. The WITH of `cutVisits` is needed.
  */
 export function rowsOfValues(question: Question, type: MetricType, values: readonly string[], bind: Bind): string {
   const { value } = dimensions[type];

@@ -1,6 +1,6 @@
 /**
- * The channel of an event, written from docs/semantics.md "Breakdowns" and not from the SQL: labels of domains are compared,
- * no expression. It knows the sources that random data use and some more, not all of them.
+ * The channel of an event, written from docs/semantics.md "Breakdowns" and not from the SQL: labels of domains are
+ * compared, no expression. It knows the sources that random data use and some more, not all of them.
  */
 import type { EventRow } from '../event-row.ts';
 

@@ -23,8 +23,8 @@ const endMs = at('2026-07-01T04:00:00Z');
 const chance = createChance(seed);
 
 /**
- * Hundreds of paths and titles. Those with most events have them of one visitor each, and more of these there are than a
- * ranking looks at first; those with most visitors have few events.
+ * Hundreds of paths and titles. Those with most events have them of one visitor each, and more of these there are than
+ * a ranking looks at first; those with most visitors have few events.
  */
 function manyRows(site: ReturnType<typeof createTestSite>, identifies: boolean): EventRow[] {
   const visits = Array.from({ length: VISITS }, (_, i) => {

@@ -24,7 +24,9 @@ const dayMs = 24 * hourMs;
 /** By this zone's clock, the furthest from whole hours, days begin at 18:15 UTC. */
 const kathmanduMs = 5 * hourMs + 3 * quarterMs;
 
-/** Few values, so that they meet: empty ones, other letter cases, other alphabets, characters with a meaning elsewhere. */
+/**
+ * Few values, so that they meet: empty ones, other letter cases, other alphabets, characters with a meaning elsewhere.
+ */
 const pools = {
   urlPath: ['/', '/a', '/A', '/b', '/żółw', '/100%', '/a_b', "/it's"],
   pageTitle: ['', 'Home', 'home', 'Ärger, here', '100%'],
@@ -106,8 +108,8 @@ export const randomSource = (chance: Chance): Partial<EventRow> => ({
 export type RandomData = { websiteId: string; rows: EventRow[]; startMs: number; endMs: number };
 
 /**
- * 1 to 120 events in up to 14 visits, within three hours or, less often, within four days, around `aroundMs`; without it in
- * June 2026, the four days around the end of the month.
+ * 1 to 120 events in up to 14 visits, within three hours or, less often, within four days, around `aroundMs`; without
+ * it in June 2026, the four days around the end of the month.
  */
 export function randomData(chance: Chance, site: ReturnType<typeof createTestSite>, aroundMs?: number): RandomData {
   const spanMs = chance.often(0.35) ? 4 * dayMs : 3 * hourMs;
@@ -117,7 +119,8 @@ export function randomData(chance: Chance, site: ReturnType<typeof createTestSit
   const names = Array.from({ length: 1 + chance.whole(14) }, (_, i) => `${startMs} ${i}`);
   const visits = names.map((name) => randomVisit(chance, name, startMs, endMs));
   const events = visits.flatMap((visit) => {
-    // The first form of a visit names it: the time in its id is when it was first seen, while earlier events may come late.
+    // The first form of a visit names it: the time in its id is when it was first seen, while earlier events may come
+    // late.
     site.toRow({ t: visit.seenMs, visit: visit.name });
     return randomEvents(chance, visit);
   });
@@ -252,8 +255,9 @@ function randomSelection(chance: Chance, counts: readonly number[]): Selection {
 }
 
 /**
- * Bounds at the very millisecond of an event, often the first or last of its visit, or one beside it, on the borders of quarters, hours and days (an end also one
- * millisecond before), anywhere, or years away. Some ranges are of whole quarters.
+ * Bounds at the very millisecond of an event, often the first or last of its visit, or one beside it, on the borders of
+ * quarters, hours and days (an end also one millisecond before), anywhere, or years away. Some ranges are of whole
+ * quarters.
  */
 function randomRange(chance: Chance, { rows, startMs, endMs }: RandomData): DateRange {
   const eventMs = () => {
@@ -303,8 +307,8 @@ export function randomQuestion(chance: Chance, data: RandomData): Question {
 }
 
 /**
- * Ascending borders, the first at or before the start of the range: full quarters, hours or days of a zone's clock, as many
- * as a series may have, or odd ones.
+ * Ascending borders, the first at or before the start of the range: full quarters, hours or days of a zone's clock, as
+ * many as a series may have, or odd ones.
  */
 export function randomBuckets(chance: Chance, { range }: Question): number[] {
   const [startMs, endMs] = [range.startAt.getTime(), range.endAt.getTime()];

@@ -47,9 +47,9 @@ export async function createRollupAccess(client: ClickHouseClient, { websiteIds 
 
   return {
     /**
-     * Reads rows; of events only those for which the condition holds. `isQuiet`: at the moment at which the rows are from no block was half
-     * written, stored in events and not yet in its views: no insert ran before, and none has stored anything since. Such a moment is waited
-     * for as long as `waitMaxMs`; `waitedMs`: how long that was.
+     * Reads rows; of events only those for which the condition holds. `isQuiet`: at the moment at which the rows are
+     * from no block was half written, stored in events and not yet in its views: no insert ran before, and none has
+     * stored anything since. Such a moment is waited for as long as `waitMaxMs`; `waitedMs`: how long that was.
      */
     async read<Row>(
       query: string,
@@ -88,7 +88,10 @@ export async function createRollupAccess(client: ClickHouseClient, { websiteIds 
   };
 }
 
-/** The definition of the view that fills the table, so that rows made by it are the rows that the view would have written. */
+/**
+ * The definition of the view that fills the table, so that rows made by it are the rows that the view would have
+ * written.
+ */
 export async function viewSelectOf(client: ClickHouseClient, table: RollupTable): Promise<string> {
   const [row] = await rowsOf<{ as_select: string }>(
     client,

@@ -10,7 +10,10 @@ const statementMaxMs = 3_600_000;
 
 export type RollupCheck = ReturnType<typeof createRollupCheck>;
 
-/** The operator's way to the rollups, with a patience of its own. Opens nothing before the first call; throws WarehouseError. */
+/**
+ * The operator's way to the rollups, with a patience of its own. Opens nothing before the first call; throws
+ * WarehouseError.
+ */
 export function createRollupCheck(clickhouseUrl: string) {
   const client = createClient({ ...clientOptions(parseClickHouseUrl(clickhouseUrl)), request_timeout: statementMaxMs });
   const { reading, writing } = callsOf(client);

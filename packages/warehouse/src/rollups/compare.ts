@@ -7,8 +7,8 @@ import { listRollupParts, type RollupScope } from './parts.ts';
 const dayMs = 86_400_000;
 
 /**
- * Compares rollups with their events, row by row, as far as no TTL has touched either. Times are those of the rollups: whole quarters, whole
- * hours in which visits began, whole months of texts. Events that flow in meanwhile are no drift.
+ * Compares rollups with their events, row by row, as far as no TTL has touched either. Times are those of the rollups:
+ * whole quarters, whole hours in which visits began, whole months of texts. Events that flow in meanwhile are no drift.
  */
 export async function compareRollups(
   client: ClickHouseClient,

@@ -6,18 +6,27 @@ import type { RollupPart, RollupTable } from './parts.ts';
 /** Rows read at once. */
 const differencesMax = 20_000;
 const looksMax = 20;
-/** How long one comparison waits for a moment in which nobody inserts, all its looks together; with ten workers one comes within seconds. */
+/**
+ * How long one comparison waits for a moment in which nobody inserts, all its looks together; with ten workers one
+ * comes within seconds.
+ */
 const quietWaitMaxMs = 5_000;
-/** Without a quiet moment, so many looks in a row that find no count too large prove that there is none; each is taken after the inserts that ran at the look before have ended. */
+/**
+ * Without a quiet moment, so many looks in a row that find no count too large prove that there is none; each is taken
+ * after the inserts that ran at the look before have ended.
+ */
 const looksWithoutExcessMin = 5;
 
 /**
- * A row that is wrong: its key, and its values as the events make them and as the rollup has them. Values of a visit are a checksum of all
- * that is told of it, 0 where there is no row; of counts they are the counts.
+ * A row that is wrong: its key, and its values as the events make them and as the rollup has them. Values of a visit
+ * are a checksum of all that is told of it, 0 where there is no row; of counts they are the counts.
  */
 export type Difference = { key: Record<string, string>; fresh: bigint[]; stored: bigint[] };
 
-/** Rows of a website's rollup that are not what its events make of them; of a million events no more than 20,000 are counted. */
+/**
+ * Rows of a website's rollup that are not what its events make of them; of a million events no more than 20,000 are
+ * counted.
+ */
 export type RollupDrift = { websiteId: string; table: RollupTable; rows: number };
 
 /** `undecided`: rows of which it could not be told, because they changed with every look. */
@@ -40,15 +49,17 @@ export const comparedColumns: Record<RollupTable, ComparedColumns> = {
 };
 
 /**
- * Rows of the part that are wrong for sure, at most 20,000 of them, while events flow in. `undecided`: of how many others it cannot be told,
- * since they changed with every look; only looked for when none is wrong for sure.
+ * Rows of the part that are wrong for sure, at most 20,000 of them, while events flow in. `undecided`: of how many
+ * others it cannot be told, since they changed with every look; only looked for when none is wrong for sure.
  *
- * What a query finds is sure at a quiet moment. Where there is none it is sure when the row is the same in two looks, and every insert that
- * ran at the first has ended before the second: an insert stores the events first, so one that is half done would have changed the row.
- * So a row that does not differ in one of the looks lacks nothing: what is half written can only make it seem to lack something.
+ * What a query finds is sure at a quiet moment. Where there is none it is sure when the row is the same in two looks,
+ * and every insert that ran at the first has ended before the second: an insert stores the events first, so one that is
+ * half done would have changed the row. So a row that does not differ in one of the looks lacks nothing: what is half
+ * written can only make it seem to lack something.
  *
- * `isRemade`: some of the part's rows were made anew or put right before. A count may be too large then by what is half written at the moment
- * of the look, which hides it: that none is too large counts only at a quiet moment, or when it is seen again and again.
+ * `isRemade`: some of the part's rows were made anew or put right before. A count may be too large then by what is half
+ * written at the moment of the look, which hides it: that none is too large counts only at a quiet moment, or when it
+ * is seen again and again.
  */
 export async function findDifferences(
   client: ClickHouseClient,
@@ -117,8 +128,8 @@ function agreeing(table: RollupTable, before: readonly Difference[], after: read
 }
 
 /**
- * Of a count that grows all the time: how much it is off at least. What the events had at the first look the rollup has at the second, and
- * what the rollup had at the first the events have at the second.
+ * Of a count that grows all the time: how much it is off at least. What the events had at the first look the rollup has
+ * at the second, and what the rollup had at the first the events have at the second.
  */
 function boundOf(earlier: Difference, later: Difference): Difference | null {
   const off = later.fresh.map((fresh, i) => {

@@ -9,8 +9,9 @@ import { repairAll } from './repair.ts';
 const newRollups = ['site_visits', 'stray_visits', 'site_texts'] as const;
 
 /**
- * Fills rollups that have just been created from the events that are there, week by week, while their views bring what comes in. A block that
- * is written meanwhile may be counted twice: so everything is compared with the events at the end, and what differs is put right.
+ * Fills rollups that have just been created from the events that are there, week by week, while their views bring what
+ * comes in. A block that is written meanwhile may be counted twice: so everything is compared with the events at the
+ * end, and what differs is put right.
  */
 export async function fillRollups(client: ClickHouseClient): Promise<void> {
   await untilInsertsEnd(client); // they may have begun before the views were there

@@ -5,10 +5,16 @@ import { visitWindow } from '../visit-rows.ts';
 
 export type RollupTable = 'site_visits' | 'stray_visits' | 'site_15m' | 'site_texts';
 
-/** Which rollups are meant: of these websites (UUIDs), or of all; what events of this time make of them, `to` being the first that is not. */
+/**
+ * Which rollups are meant: of these websites (UUIDs), or of all; what events of this time make of them, `to` being the
+ * first that is not.
+ */
 export type RollupScope = { websiteIds?: readonly string[]; from?: Date; to?: Date };
 
-/** Some rows of a rollup, and the events that make them: what is compared by one query. Both are conditions, with {websiteIds:Array(UUID)}. */
+/**
+ * Some rows of a rollup, and the events that make them: what is compared by one query. Both are conditions, with
+ * {websiteIds:Array(UUID)}.
+ */
 export type RollupPart = {
   table: RollupTable;
   events: string;
@@ -28,8 +34,9 @@ const eventsPerPart = 1_000_000;
 type Range = { fromMs: number; toMs: number };
 
 /**
- * Everything in the scope in parts of a size that a query can hold, as far as no TTL has touched rows or events. A part begins and ends
- * where its table's rows do: quarters, hours, months. To be compared, and put right, in this order: the later ones rely on stray_visits.
+ * Everything in the scope in parts of a size that a query can hold, as far as no TTL has touched rows or events. A part
+ * begins and ends where its table's rows do: quarters, hours, months. To be compared, and put right, in this order: the
+ * later ones rely on stray_visits.
  */
 export async function listRollupParts(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<RollupPart[]> {
   const keptMs = (await readKeptSince(client, now))?.getTime() ?? 0;
@@ -106,7 +113,10 @@ const inRange = (column: string, { fromMs, toMs }: Range) =>
 const eventsIn = ({ fromMs, toMs }: Range) =>
   `created_at >= fromUnixTimestamp64Milli(toInt64(${fromMs})) AND created_at < fromUnixTimestamp64Milli(toInt64(${toMs}))`;
 
-/** Without a zone, for no quotes: a part's condition becomes text in a setting. Where a column has a zone this is the same instant. */
+/**
+ * Without a zone, for no quotes: a part's condition becomes text in a setting. Where a column has a zone this is the
+ * same instant.
+ */
 const instant = (ms: number) => `toDateTime(${Math.floor(ms / 1_000)})`;
 
 /** How days that have events or rows become steps: where the one of a day begins, and where it ends. */

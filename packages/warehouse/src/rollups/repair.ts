@@ -19,15 +19,19 @@ export const rollupTables: readonly RollupTable[] = ['site_visits', 'stray_visit
 
 /** Rounds of up to 20,000 rows in which a part must have become right. */
 const roundsMax = 100;
-/** If a row is now wrong in the opposite direction, another process repaired it at the same time and both corrections were added: wait at random, then look again. */
+/**
+ * If a row is now wrong in the opposite direction, another process repaired it at the same time and both corrections
+ * were added: wait at random, then look again.
+ */
 const againPauseMs = 500;
 const againPauseMaxMs = 30_000;
 /** So many times rows that change with every look are looked at. */
 const triesMax = 5;
 
 /**
- * Makes the website's rows of every rollup anew from its events. A block that is written meanwhile may be counted twice or not at all:
- * so the outcome is compared with the events, and what differs is put right. May be repeated, and done twice at once.
+ * Makes the website's rows of every rollup anew from its events. A block that is written meanwhile may be counted twice
+ * or not at all: so the outcome is compared with the events, and what differs is put right. May be repeated, and done
+ * twice at once.
  */
 export async function rebuildRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
   const scope = { websiteIds: [websiteId] };
@@ -41,9 +45,13 @@ export async function rebuildRollups(client: ClickHouseClient, websiteId: string
   await repairAll(client, new Date(), scope);
 }
 
-/** Puts right whatever differs from its events, of rollups that were just made anew; throws when that cannot be told of some rows. */
+/**
+ * Puts right whatever differs from its events, of rollups that were just made anew; throws when that cannot be told of
+ * some rows.
+ */
 export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
-  // A block that was half written when they were is in them already, and comes a second time by its view: until then nothing shows it.
+  // A block that was half written when they were is in them already, and comes a second time by its view: until then
+  // nothing shows it.
   await untilInsertsEnd(client);
   let undecided = 1;
   for (let tries = 1; undecided > 0 && tries <= triesMax; tries++)
@@ -56,9 +64,9 @@ export async function repairAll(client: ClickHouseClient, now: Date, scope: Roll
 }
 
 /**
- * Puts right what differs from its events, and tells what that was. `isRemade`: of rollups that were just made anew. Row by row: questions
- * meanwhile see all that is right, counts never disappear, and of visits only those that have a wrong row do, for the moment between its
- * removal and the right one.
+ * Puts right what differs from its events, and tells what that was. `isRemade`: of rollups that were just made anew.
+ * Row by row: questions meanwhile see all that is right, counts never disappear, and of visits only those that have a
+ * wrong row do, for the moment between its removal and the right one.
  */
 export async function repairScope(
   client: ClickHouseClient,
@@ -100,7 +108,10 @@ async function repairPart(
   throw new WarehouseError('unavailable', `${part.table} still differs from its events, such as in the row ${last}`);
 }
 
-/** Whether a row is wrong again and its repair does not tell why: of a count that grows all the time a repair adds what it lacks at least. */
+/**
+ * Whether a row is wrong again and its repair does not tell why: of a count that grows all the time a repair adds what
+ * it lacks at least.
+ */
 function isUndoing({ table }: RollupPart, repaired: Difference | undefined, now: Difference): boolean {
   if (!repaired) return false;
   if (!comparedColumns[table].isCount) return true;
@@ -121,7 +132,10 @@ async function repairCounts(access: RollupAccess, { table }: RollupPart, wrong: 
   await access.insertRows(table, lacking);
 }
 
-/** Takes away visits that have a row and writes those that should: one that gets an event at that very moment may differ again. */
+/**
+ * Takes away visits that have a row and writes those that should: one that gets an event at that very moment may differ
+ * again.
+ */
 async function repairVisits(access: RollupAccess, part: RollupPart, wrong: readonly Difference[]): Promise<void> {
   const { table, events } = part;
   const toDelete = wrong.filter(({ stored }) => stored[0] !== 0n);
@@ -132,8 +146,9 @@ async function repairVisits(access: RollupAccess, part: RollupPart, wrong: reado
 }
 
 /**
- * Holds for these visits, by their keys as ClickHouse gave them: more than fit into a parameter, and read ten times faster in arrays than in
- * tuples. It may hold for other rows of theirs too; what that takes away is missing at the next look.
+ * Holds for these visits, by their keys as ClickHouse gave them: more than fit into a parameter, and read ten times
+ * faster in arrays than in tuples. It may hold for other rows of theirs too; what that takes away is missing at the
+ * next look.
  */
 function isOneOf(visits: readonly Difference[]): string {
   const isIn = (column: string) =>

@@ -11,8 +11,9 @@ const saySomething: Partial<Record<RollupTable, string>> = {
 };
 
 /**
- * For tests: the rows in which rollups differ from what their own views make of the events that are there, as `+ table {…}` when only the
- * rollup has the row, as `- table {…}` when only the events tell it; ten of each kind at most. Of one website, or of all.
+ * For tests: the rows in which rollups differ from what their own views make of the events that are there, as
+ * `+ table {…}` when only the rollup has the row, as `- table {…}` when only the events tell it; ten of each kind at
+ * most. Of one website, or of all.
  */
 export async function findWrongRows(clickhouseUrl: string, websiteId?: string): Promise<string[]> {
   const client = createClient(clientOptions(parseClickHouseUrl(clickhouseUrl)));

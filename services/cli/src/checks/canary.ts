@@ -29,8 +29,9 @@ type CanaryDeps = {
 };
 
 /**
- * Sends two events as a browser does and waits until they are counted; tells whether addresses that this machine made up in the header of proxies were
- * believed, which shows as two visitors. Events of a website that is not `websiteId` are removed by the workers with it.
+ * Sends two events as a browser does and waits until they are counted; tells whether addresses that this machine made
+ * up in the header of proxies were believed, which shows as two visitors. Events of a website that is not `websiteId`
+ * are removed by the workers with it.
  */
 export async function checkCanary(deps: CanaryDeps): Promise<{ canary: Finding; 'proxy headers'?: Finding }> {
   const { registry, websiteId } = deps;

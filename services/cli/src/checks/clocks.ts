@@ -3,7 +3,10 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const lateMs = 2_000;
 const wrongMs = 60_000;
 
-/** How far a clock is ahead of this machine's, in ms; the question's way there and back is taken out, as far as it can be. */
+/**
+ * How far a clock is ahead of this machine's, in ms; the question's way there and back is taken out, as far as it can
+ * be.
+ */
 export async function measureClock(read: () => Promise<Date>, now: () => Date): Promise<number> {
   const askedAtMs = now().getTime();
   const saidMs = (await read()).getTime();

@@ -31,8 +31,9 @@ export async function checkPartitions(redis: Redis, partitions: number): Promise
 }
 
 /**
- * Whether every accepted event is somewhere, and the log and the dead letters hold what the counts say. Looks again before it says that they do not:
- * an event that leaves its place and comes back while it is counted, as one that is replayed in vain, does not show in the counts.
+ * Whether every accepted event is somewhere, and the log and the dead letters hold what the counts say. Looks again
+ * before it says that they do not: an event that leaves its place and comes back while it is counted, as one that is
+ * replayed in vain, does not show in the counts.
  */
 export async function checkAccounting(
   redis: Redis,
@@ -63,8 +64,8 @@ async function countDeadLettered(letters: Pick<DeadLetters, 'pages'>): Promise<n
 }
 
 /**
- * `found`: counted one by one between the two readings of the counts. Meanwhile events may have come and gone, so that it is right
- * when it can be explained by that.
+ * `found`: counted one by one between the two readings of the counts. Meanwhile events may have come and gone, so that
+ * it is right when it can be explained by that.
  */
 export function judgeAccounting(
   before: EventCounts,

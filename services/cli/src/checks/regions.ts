@@ -11,7 +11,10 @@ const headerStepMs = 1_000;
 const clocksApartWarnMs = 60_000;
 const clocksApartMaxMs = 14 * 60_000;
 
-/** What an address answers. `region`: which one it says it is; '' = none. `aheadMs`: its clock against this machine's, to a second. */
+/**
+ * What an address answers. `region`: which one it says it is; '' = none. `aheadMs`: its clock against this machine's,
+ * to a second.
+ */
 type RegionAnswer = { region: string; latencyMs: number; aheadMs: number | null };
 
 /** Asks the API behind an address whether it is there. Rejects when it is not. */

@@ -1,6 +1,6 @@
 /**
- * One name per product (docs/clients.md lists them): `ua-parser-js` takes a name as the User-Agent spells it, has several
- * for some products and does not know others.
+ * One name per product (docs/clients.md lists them): `ua-parser-js` takes a name as the User-Agent spells it, has
+ * several for some products and does not know others.
  */
 
 /** Browsers whose product the parser misses or misnames; the first that matches counts. */

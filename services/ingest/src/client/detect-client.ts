@@ -29,7 +29,10 @@ const phoneSystems = new Set([
   'watchOS',
 ]);
 
-/** TVs, consoles and cars are desktops, watches and headsets are mobile (docs/semantics.md "Client"). What names no system is a desktop, Opera Mini apart. */
+/**
+ * TVs, consoles and cars are desktops, watches and headsets are mobile (docs/semantics.md "Client"). What names no
+ * system is a desktop, Opera Mini apart.
+ */
 function deviceOf(userAgent: string, os: string, browser: string, type: string | undefined): DetectedClient['device'] {
   if (television.test(userAgent) || desktopSystems.has(os)) return 'desktop';
   if (browser === 'Opera Mini') return type === 'tablet' ? 'tablet' : 'mobile';

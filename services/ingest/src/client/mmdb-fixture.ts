@@ -11,8 +11,8 @@ const separatorBytes = 16;
 const metadataMarker = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
 
 /**
- * For tests: a file in MaxMind's format (https://maxmind.github.io/MaxMind-DB/) with a record for each network. Of networks
- * in one another the longer prefix must come later.
+ * For tests: a file in MaxMind's format (https://maxmind.github.io/MaxMind-DB/) with a record for each network. Of
+ * networks in one another the longer prefix must come later.
  * @param ipVersion 4 for a file of IPv4 networks only
  */
 export function buildMmdb(networks: readonly (readonly [cidr: string, record: Value])[], ipVersion: 4 | 6 = 6): Buffer {

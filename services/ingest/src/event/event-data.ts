@@ -1,13 +1,16 @@
 import { dataPropertiesMax, textLimits } from '@meridian/contract/collect';
 import { cutText } from './text.ts';
 
-/** Of a long name what lies behind this cannot be seen any more, not even at a cut between the halves of a character. */
+/**
+ * Of a long name what lies behind this cannot be seen any more, not even at a cut between the halves of a character.
+ */
 const nameMaxLength = textLimits.dataKey + 1;
 
 /**
- * Custom properties as the text of one flat JSON object, '' when there are none (docs/semantics.md "Values"): nested objects are
- * flattened with dots, arrays become JSON text, null and what JSON cannot hold (1e400) is dropped, the first 100
- * properties count. Integers beyond 2^53 were rounded by the JSON parser already. `data` must not be nested deeply.
+ * Custom properties as the text of one flat JSON object, '' when there are none (docs/semantics.md "Values"): nested
+ * objects are flattened with dots, arrays become JSON text, null and what JSON cannot hold (1e400) is dropped, the
+ * first 100 properties count. Integers beyond 2^53 were rounded by the JSON parser already. `data` must not be nested
+ * deeply.
  */
 export function flattenData(data: object): string {
   // Without a prototype, so that __proto__ is a key like any other.

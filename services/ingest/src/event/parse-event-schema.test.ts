@@ -6,8 +6,9 @@ import { hostileJson, hostileText, object } from '../hostile-fixtures.ts';
 import { isFault, type ParsedEvent, parseEvent } from './parse-event.ts';
 
 /*
- * The validator by hand against the schema of the contract, which says what is accepted and, in what it documents, how long texts and how
- * large measurements may be. Elements are drawn as JSON text, near every border that either of them draws.
+ * The validator by hand against the schema of the contract, which says what is accepted and, in what it documents, how
+ * long texts and how large measurements may be. Elements are drawn as JSON text, near every border that either of them
+ * draws.
  */
 
 type Documented = { maxLength?: number; minimum?: number; maximum?: number };
@@ -19,7 +20,9 @@ const texts = fields.filter(([, { maxLength }]) => maxLength !== undefined).map(
 const measurements = fields.filter(([, { minimum }]) => minimum !== undefined).map(([name]) => name);
 
 const website = '0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f50';
-/** The schema does not know the clock, so here it stands where the last time that the schema accepts is just acceptable. */
+/**
+ * The schema does not know the clock, so here it stands where the last time that the schema accepts is just acceptable.
+ */
 const nowMs = Date.UTC(9999, 11, 31) - 600_000;
 
 const json = (value: unknown) => JSON.stringify(value);

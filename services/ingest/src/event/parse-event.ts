@@ -55,8 +55,8 @@ const faults = {
 const devices: readonly string[] = deviceTypes;
 
 /**
- * Checks one element of a send or batch body (docs/semantics.md "Values" to "Client") as the schema `SendBody` does, by hand because
- * every event of the collector passes here.
+ * Checks one element of a send or batch body (docs/semantics.md "Values" to "Client") as the schema `SendBody` does, by
+ * hand because every event of the collector passes here.
  * @param nowMs the collector's clock, Unix ms
  * @param hasEscapes of the body's JSON: texts of it may have to be made storable, which changes the element
  */

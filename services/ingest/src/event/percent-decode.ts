@@ -4,7 +4,10 @@ const percent = 0x25;
 const reserved = new Set([...';/?:@&=+$,#'].map((character) => character.charCodeAt(0)));
 const none: ReadonlySet<number> = new Set();
 
-/** Path as it is stored: decoded sequence by sequence where that gives valid UTF-8; reserved characters and broken sequences stay. */
+/**
+ * Path as it is stored: decoded sequence by sequence where that gives valid UTF-8; reserved characters and broken
+ * sequences stay.
+ */
 export function decodePath(path: string): string {
   return decode(path, reserved);
 }

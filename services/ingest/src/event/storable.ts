@@ -5,7 +5,10 @@ export function storableText(text: string): string {
   return withoutNul(text.toWellFormed());
 }
 
-/** Makes every text and every key in an object of JSON storable, in place. Of keys that become one, the last counts. `object` must not be nested deeply. */
+/**
+ * Makes every text and every key in an object of JSON storable, in place. Of keys that become one, the last counts.
+ * `object` must not be nested deeply.
+ */
 export function makeStorable(object: object): void {
   for (const [key, value] of Object.entries(object)) {
     const name = storableText(key);

@@ -1,6 +1,6 @@
 /**
- * Text of a scalar field as it is stored (docs/semantics.md "Values"): numbers and booleans become text; null, a missing field, an
- * array and an object become ''. Texts are storable already, see storable.ts.
+ * Text of a scalar field as it is stored (docs/semantics.md "Values"): numbers and booleans become text; null, a
+ * missing field, an array and an object become ''. Texts are storable already, see storable.ts.
  */
 export function toText(value: unknown, maxLength: number): string {
   if (typeof value === 'string') return cutText(value, maxLength);

@@ -3,8 +3,9 @@ import { timestampAheadMaxMs, timestampMillisecondsAbove, timestampMinMs } from 
 const digits = /^\d+$/;
 
 /**
- * Event time in Unix ms from `payload.timestamp` (docs/semantics.md "Timestamps"): whole seconds, above 1e11 milliseconds, as a number or
- * as digits, from 2000 to 10 minutes after `nowMs`. Null when absent, NaN when not acceptable.
+ * Event time in Unix ms from `payload.timestamp` (docs/semantics.md "Timestamps"): whole seconds, above 1e11
+ * milliseconds, as a number or as digits, from 2000 to 10 minutes after `nowMs`. Null when absent, NaN when not
+ * acceptable.
  */
 export function parseTimestamp(value: unknown, nowMs: number): number | null {
   if (value === undefined || value === null) return null;

@@ -36,8 +36,9 @@ const schemeAndSlashes = /^[a-z][a-z0-9+.-]*:\/\//i;
 const slash = '/'.charCodeAt(0);
 
 /**
- * Host, path with fragment, and query without '?', as sent. What has neither a leading slash nor `scheme://` is relative to
- * '/', so `javascript:alert(1)` is only an odd path. By hand, because `new URL` refuses what must be kept and costs more.
+ * Host, path with fragment, and query without '?', as sent. What has neither a leading slash nor `scheme://` is
+ * relative to '/', so `javascript:alert(1)` is only an odd path. By hand, because `new URL` refuses what must be kept
+ * and costs more.
  */
 function splitUrl(url: string): SplitUrl {
   if (url === '') return { host: '', path: '', query: '' };
@@ -81,8 +82,8 @@ function hostOf(authority: string): string {
 const hostCharacters = /^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/;
 
 /**
- * Name without `www.`, in ASCII form (so both spellings of an international name are one); '' when it can be no host, as a longer
- * one can not. Trap: the time of `domainToASCII` grows with the square of the length.
+ * Name without `www.`, in ASCII form (so both spellings of an international name are one); '' when it can be no host,
+ * as a longer one can not. Trap: the time of `domainToASCII` grows with the square of the length.
  */
 function toDomain(host: string): string {
   if (host === '' || host.length > textLimits.hostname) return '';

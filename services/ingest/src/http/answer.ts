@@ -63,7 +63,10 @@ type Answer = { exchange: Exchange; status: number; headers: string[]; body: str
 
 let ready: Answer[] = [];
 
-/** Answers that got ready in one turn of the event loop are sent one behind the other, for the same reason for which bodies are read so. */
+/**
+ * Answers that got ready in one turn of the event loop are sent one behind the other, for the same reason for which
+ * bodies are read so.
+ */
 function sendReady(): void {
   const together = ready;
   ready = [];

@@ -1,8 +1,8 @@
 export type CollectRoute = 'send' | 'batch';
 
 /**
- * Finds the route of a request target: `send` and `batch` under /api, /v1 and /v1/<region> of any region, with or without a trailing slash
- * and a query. Exact otherwise: nothing is decoded, so an odd spelling is not ours.
+ * Finds the route of a request target: `send` and `batch` under /api, /v1 and /v1/<region> of any region, with or
+ * without a trailing slash and a query. Exact otherwise: nothing is decoded, so an odd spelling is not ours.
  */
 export function createCollectPaths(regions: readonly string[]): (target: string) => CollectRoute | null {
   const routes = new Map<string, CollectRoute>();

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 const tokenHeader = 'x-umami-cache';
 
 /**
- * Headers, as name-value pairs in one list, that let a page of any origin read a collection answer (docs/semantics.md "Pages of other origins"). Credentials
- * are allowed because some senders ask for them; no cookie is ever used.
+ * Headers, as name-value pairs in one list, that let a page of any origin read a collection answer (docs/semantics.md
+ * "Pages of other origins"). Credentials are allowed because some senders ask for them; no cookie is ever used.
  */
 export function corsHeaders(origin: string): string[] {
   return [
@@ -31,7 +31,9 @@ export function preflightHeaders(headers: IncomingHttpHeaders): string[] {
   ];
 }
 
-/** The token's header always is among them: a sender gets a token with its first answer, and need not ask again then. */
+/**
+ * The token's header always is among them: a sender gets a token with its first answer, and need not ask again then.
+ */
 function allowedHeaders(requested: string | undefined): string {
   if (!requested) return `content-type, ${tokenHeader}`;
   return requested.toLowerCase().includes(tokenHeader) ? requested : `${requested}, ${tokenHeader}`;

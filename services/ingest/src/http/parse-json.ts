@@ -2,7 +2,10 @@ import { hasMoreValues } from '@meridian/runtime/http/json-values';
 
 const byteOrderMark = 0xfeff;
 
-/** `hasEscapes`: some text may hold NUL or a lone surrogate: bytes of UTF-8 hold no surrogates and JSON no NUL, but for escapes (`\\u0000`). */
+/**
+ * `hasEscapes`: some text may hold NUL or a lone surrogate: bytes of UTF-8 hold no surrogates and JSON no NUL, but for
+ * escapes (`\\u0000`).
+ */
 export type ParsedJson = { ok: true; value: unknown; hasEscapes: boolean } | { ok: false; message: string };
 
 /** Values that a body may hold at most: far more than a real batch has. */

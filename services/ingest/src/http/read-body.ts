@@ -19,10 +19,10 @@ const form = /^\s*(application\/x-www-form-urlencoded|multipart\/)/i;
 export type BodyReader = (request: IncomingMessage, maxBytes: number) => Promise<Buffer | BodyFault>;
 
 /**
- * Reads a request's body, decompressed, of at most `maxBytes`: no more is read, and no more is decompressed, than that. Any
- * content type but a form is accepted. Never settles when the client goes away.
- * The bodies that arrive in one turn of the event loop are handed on together, one behind the other: the code that treats them
- * stays in the processor's caches then, which saves the collector a sixth of its time.
+ * Reads a request's body, decompressed, of at most `maxBytes`: no more is read, and no more is decompressed, than that.
+ * Any content type but a form is accepted. Never settles when the client goes away.
+ * The bodies that arrive in one turn of the event loop are handed on together, one behind the other: the code that
+ * treats them stays in the processor's caches then, which saves the collector a sixth of its time.
  */
 export function createBodyReader(): BodyReader {
   let arrived: (() => void)[] = [];
@@ -75,8 +75,9 @@ const largeWindow: BodyFault = {
 };
 
 /**
- * Whether the stream asks for a window of 8 or 16 MB (RFC 7932, 9.1). The decoder fills the window before it gives the first byte, so
- * 77 bytes would cost 35 milliseconds, whatever the limit; encoders take 4 MB unless they are told otherwise.
+ * Whether the stream asks for a window of 8 or 16 MB (RFC 7932, 9.1). The decoder fills the window before it gives the
+ * first byte, so 77 bytes would cost 35 milliseconds, whatever the limit; encoders take 4 MB unless they are told
+ * otherwise.
  */
 function hasLargeWindow(body: Buffer): boolean {
   const first = body[0] ?? 0;

@@ -2,8 +2,8 @@ import type { BatchAnswer } from '@meridian/contract/collect';
 import type { CollectOutcome, Elsewhere, Rejection, Taken } from '../collect.ts';
 
 /*
- * Of a batch a region gets the elements whose websites it stores, each at the place that it has in the whole, and null in the place of every
- * other: an index means the same in every region.
+ * Of a batch a region gets the elements whose websites it stores, each at the place that it has in the whole, and null
+ * in the place of every other: an index means the same in every region.
  */
 
 /** The body of the part that has the elements at `indexes`. */
@@ -33,8 +33,8 @@ const notUnderThisKey: Rejection = {
 };
 
 /**
- * The same for a request that came before, when a part of it was stored here (`answer`, of the elements at `indexes`). What would be accepted
- * only now was not, and cannot be under this key.
+ * The same for a request that came before, when a part of it was stored here (`answer`, of the elements at `indexes`).
+ * What would be accepted only now was not, and cannot be under this key.
  */
 export function settleRepeated(outcomes: CollectOutcome[], indexes: readonly number[], answer: BatchAnswer): void {
   for (const [index, { kind }] of outcomes.entries()) if (kind === 'accepted') outcomes[index] = notUnderThisKey;

@@ -41,7 +41,9 @@ export type Handed = {
 
 export type HandOnDeps = {
   peers: Pick<Peers, 'askWhole'>;
-  /** Where requests wait for a region that cannot be reached, up to so many bytes for each; without it they are refused. */
+  /**
+   * Where requests wait for a region that cannot be reached, up to so many bytes for each; without it they are refused.
+   */
   spool: { requests: ForwardSpool; maxBytes: number } | null;
   tokens: CacheTokens;
   reportOutage: (error: unknown) => void;
@@ -53,8 +55,8 @@ export type HandOnEvents = ReturnType<typeof createHandOnEvents>;
 
 /**
  * The way of events whose website is stored in another region: there they are placed in visits and stored. What a
- * region that cannot be reached does not get waits in the spool, if there is one, and is delivered under the same idempotency key: also if
- * that region has taken it and only the answer was lost.
+ * region that cannot be reached does not get waits in the spool, if there is one, and is delivered under the same
+ * idempotency key: also if that region has taken it and only the answer was lost.
  */
 export function createHandOnEvents(deps: HandOnDeps) {
   const { peers, spool, tokens, reportOutage, now } = deps;
@@ -116,8 +118,8 @@ export function createHandOnEvents(deps: HandOnDeps) {
   }
 
   /**
-   * The answer to an event that waits. Its visit goes on while its token is young. Else it is only supposed: the region will choose it, so the
-   * token names none, and the next event is placed as one without token would be.
+   * The answer to an event that waits. Its visit goes on while its token is young. Else it is only supposed: the region
+   * will choose it, so the token names none, and the next event is placed as one without token would be.
    */
   function toWaitingAnswer({ event, hint }: Placement, nowMs: number): string {
     const seed = toTokenSeed(event, nowMs);
@@ -132,8 +134,8 @@ export function createHandOnEvents(deps: HandOnDeps) {
     deliver,
 
     /**
-     * One event: the whole request, and the whole answer, which is ours when the event waits. `isStored`: there, now; it does not wait,
-     * and is not left out on purpose. @throws PeerError
+     * One event: the whole request, and the whole answer, which is ours when the event waits. `isStored`: there, now;
+     * it does not wait, and is not left out on purpose. @throws PeerError
      */
     async send(
       region: string,

@@ -5,8 +5,8 @@ import { startTestIngest } from '../ingest-fixtures.ts';
 type RegionName = 'us' | 'eu';
 
 /**
- * For tests: collectors of two regions that hand on to each other, each by way of a proxy, and know the same websites. `settings`, `now`: of a
- * region more than what it needs.
+ * For tests: collectors of two regions that hand on to each other, each by way of a proxy, and know the same websites.
+ * `settings`, `now`: of a region more than what it needs.
  */
 export async function startTestRegions(
   settings: Partial<Record<RegionName, Record<string, string>>> = {},

@@ -6,9 +6,10 @@ import type { ForeignAnswer, Handed, HandOnEvents } from './hand-on-events.ts';
 const waiting: Taken = { kind: 'taken', cache: null, isKept: true };
 
 /**
- * Gives the elements of a batch whose websites are stored in other regions to them, each region's together, and puts what became of each in
- * its place. A region that cannot be reached costs only its own events (docs/semantics.md "Regions"), unless the batch has a key: then
- * it is refused as a whole and its repetition is whole. Gives that refusal, or null.
+ * Gives the elements of a batch whose websites are stored in other regions to them, each region's together, and puts
+ * what became of each in its place. A region that cannot be reached costs only its own events (docs/semantics.md
+ * "Regions"), unless the batch has a key: then it is refused as a whole and its repetition is whole. Gives that
+ * refusal, or null.
  */
 export async function settleForeign(
   outcomes: CollectOutcome[],

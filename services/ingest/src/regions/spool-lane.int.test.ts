@@ -48,7 +48,10 @@ async function startBeside(answerTo: (elements: unknown[]) => { status: number; 
   return { us, asked };
 }
 
-/** How a region of a later version answers a batch whose elements it all refuses, with this code, or leaves out, for this reason. */
+/**
+ * How a region of a later version answers a batch whose elements it all refuses, with this code, or leaves out, for
+ * this reason.
+ */
 const laterAnswer = (elements: unknown[], { code = '', status = 0, reason = '' }) => {
   const error = { message: 'Not like that.', code, status };
   const details = reason ? [] : elements.map((_, index) => ({ index, error: error.message, response: { error } }));

@@ -17,8 +17,9 @@ const leaseMs = 30_000;
 const unavailableStatus = errorStatus['service-unavailable'];
 
 /**
- * Delivers what waits for other regions, oldest first, one collector at a time for each region, as soon as they can be reached. A delivery that
- * is broken off, or whose answer is lost, is done again under its key. Looks every second, as long as the process lives.
+ * Delivers what waits for other regions, oldest first, one collector at a time for each region, as soon as they can be
+ * reached. A delivery that is broken off, or whose answer is lost, is done again under its key. Looks every second, as
+ * long as the process lives.
  */
 export function startSpoolLane(deps: {
   regions: readonly string[];
@@ -93,7 +94,10 @@ export function startSpoolLane(deps: {
   }, lookMs).unref();
 }
 
-/** How many events the region has stored, and the elements that it could not take then: they go again, under a key of their own. */
+/**
+ * How many events the region has stored, and the elements that it could not take then: they go again, under a key of
+ * their own.
+ */
 function outcomeOf(request: SpooledRequest, answer: Delivered): { storedCount: number; rest: SpooledRequest | null } {
   if (answer.code !== null) return { storedCount: 0, rest: null };
   const { told } = answer;

@@ -14,7 +14,8 @@ export async function appendEvents(deps: AppendDeps, exchange: Exchange, append:
 }
 
 /**
- * Keeps the key of a request of which something is handed on before it is appended; null when it must not go on and the client has been told.
+ * Keeps the key of a request of which something is handed on before it is appended; null when it must not go on and the
+ * client has been told.
  */
 export async function reserveKey(
   deps: AppendDeps,

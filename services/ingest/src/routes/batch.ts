@@ -33,7 +33,8 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     const firstElement = isPeer ? elements.find((element) => element !== null) : elements[0];
     const { idempotencyKey: key, body } = json;
     const identity = identityOf({ key, request: exchange.request, isPeer, firstElement, body });
-    // The key binds every later try to the first answer, and these events may be taken then. Of a part that another region hands on that one settles each.
+    // The key binds every later try to the first answer, and these events may be taken then. Of a part that another
+    // region hands on that one settles each.
     if (identity && !isPeer && outcomes.includes(unavailable))
       return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
@@ -50,7 +51,10 @@ type Batch = Pick<Handed, 'sender' | 'identity'> & {
   isForeign: boolean;
 };
 
-/** Gives other regions the elements that are theirs, and puts in the outcomes what became of them, unless the client has been told all there is. */
+/**
+ * Gives other regions the elements that are theirs, and puts in the outcomes what became of them, unless the client has
+ * been told all there is.
+ */
 async function handOnForeign(
   deps: RouteDeps,
   exchange: Exchange,
@@ -73,7 +77,10 @@ async function handOnForeign(
   return 'answered';
 }
 
-/** Stores what is this region's, when other regions have been given theirs, and tells the client what became of every element. */
+/**
+ * Stores what is this region's, when other regions have been given theirs, and tells the client what became of every
+ * element.
+ */
 async function storeAndAnswer(
   deps: RouteDeps,
   exchange: Exchange,

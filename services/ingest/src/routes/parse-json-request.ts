@@ -5,7 +5,10 @@ import { readIdempotencyKey } from '../idempotency.ts';
 
 export type JsonRequest = { body: Buffer; value: unknown; hasEscapes: boolean; idempotencyKey: string | undefined };
 
-/** Parses what was read of the body, and `Idempotency-Key`; null when one of them is not acceptable and the client has been told. */
+/**
+ * Parses what was read of the body, and `Idempotency-Key`; null when one of them is not acceptable and the client has
+ * been told.
+ */
 export function parseJsonRequest(exchange: Exchange, body: Buffer | BodyFault): JsonRequest | null {
   if (!Buffer.isBuffer(body)) {
     answerError(exchange, body.code, body.message);

@@ -15,9 +15,10 @@ const touchedMax = 10_000;
 type AuthDeps = Pick<QueryDeps, 'registry' | 'config' | 'logger' | 'now'>;
 
 /**
- * Sets `reader`, and `caller` where it is an account, or refuses with 401, a share link that asks what it may not with 403. Every request asks
- * the registry, whose memory follows every change: a deleted key or user and an ended session or link are refused at once by the process
- * that ended them, within two seconds by every other. On cloud no sessions count.
+ * Sets `reader`, and `caller` where it is an account, or refuses with 401, a share link that asks what it may not with
+ * 403. Every request asks the registry, whose memory follows every change: a deleted key or user and an ended session
+ * or link are refused at once by the process that ended them, within two seconds by every other. On cloud no sessions
+ * count.
  */
 export function authenticate(deps: AuthDeps): MiddlewareHandler<QueryEnv> {
   const { appSecret, previousAppSecrets } = deps.config;

@@ -15,8 +15,9 @@ const nothing = new Set(['undefined', 'null', 'None']);
 const tokenMaxLength = 4096;
 
 /**
- * The credential of a request: an account's, or the token of a share link in `x-umami-share-token`. Where both are given the account counts,
- * unless `x-umami-share-context` says that it is the link's page that asks. Null for none and for whatever cannot be one.
+ * The credential of a request: an account's, or the token of a share link in `x-umami-share-token`. Where both are
+ * given the account counts, unless `x-umami-share-context` says that it is the link's page that asks. Null for none and
+ * for whatever cannot be one.
  */
 export function readCredential(headers: CredentialHeaders, mode: QueryConfig['mode']): Credential | null {
   const account = readAccountCredential(headers, mode);

@@ -29,7 +29,9 @@ redis.call('ZADD', KEYS[2], nowMs + ARGV[2], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 0`;
 
-/** Gives the slot back. The first failure opens the window, the last one begins the wait; a success forgets them all. */
+/**
+ * Gives the slot back. The first failure opens the window, the last one begins the wait; a success forgets them all.
+ */
 const endScript = `
 redis.call('ZREM', KEYS[2], ARGV[3])
 if ARGV[4] == 'right' then redis.call('DEL', KEYS[1]) end
@@ -91,7 +93,10 @@ function tooMany(message: string, waitMs: number): ApiError {
   return new ApiError('rate-limited', message, { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } });
 }
 
-/** Of the failures and of the tries that go on. Neither the name nor the address is kept; who has an IPv6 address has its whole network. */
+/**
+ * Of the failures and of the tries that go on. Neither the name nor the address is kept; who has an IPv6 address has
+ * its whole network.
+ */
 function keysOf(username: string, address: string): [string, string] {
   const name = username.normalize('NFC').toLowerCase();
   const hash = createHash('sha256')

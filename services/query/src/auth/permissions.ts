@@ -2,8 +2,8 @@ import type { TeamRole, Website } from '@meridian/registry/rows';
 import type { Caller, QueryConfig } from '../query-env.ts';
 
 /*
- * Who may do what: the only place that says so. A key may what its owner may; what is for sessions alone says so at its route
- * (`requireSession`).
+ * Who may do what: the only place that says so. A key may what its owner may; what is for sessions alone says so at its
+ * route (`requireSession`).
  */
 
 type Account = Pick<Caller, 'userId' | 'role'>;
@@ -52,7 +52,10 @@ const websiteActions: Record<WebsiteRelation, readonly WebsiteAction[]> = {
   stranger: [],
 };
 
-/** 'read' is the team with its members and its websites; 'update' also shows its access code; 'list websites': among the own ones. */
+/**
+ * 'read' is the team with its members and its websites; 'update' also shows its access code; 'list websites': among the
+ * own ones.
+ */
 export type TeamAction = 'read' | 'update' | 'delete' | 'manage members' | 'create website' | 'list websites';
 
 const teamActions: Record<'administrator' | TeamRole | 'stranger', readonly TeamAction[]> = {

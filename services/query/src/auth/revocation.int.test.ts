@@ -15,7 +15,9 @@ afterAll(close);
 /** What access may outlive its end by, in other processes (docs/semantics.md "Changes of access"). */
 const promisedMs = 2_000;
 
-/** Asks on until the answer has changed to `status`: a request that begins when the promised time is over must get it. */
+/**
+ * Asks on until the answer has changed to `status`: a request that begins when the promised time is over must get it.
+ */
 async function untilAnswered(status: number, ask: () => Promise<{ status: number }>): Promise<void> {
   const deadlineMs = performance.now() + promisedMs;
   for (;;) {

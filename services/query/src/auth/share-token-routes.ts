@@ -3,7 +3,9 @@ import type { Context } from 'hono';
 import { routeOf } from '../http/request-log.ts';
 import type { QueryEnv, ShareReader } from '../query-env.ts';
 
-/** All that a share link may ask, by the patterns of the routes: whatever is not named here is refused, a new route too. */
+/**
+ * All that a share link may ask, by the patterns of the routes: whatever is not named here is refused, a new route too.
+ */
 const readable = new Set([
   'GET /api/me',
   'GET /api/websites/:websiteId',

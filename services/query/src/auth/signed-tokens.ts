@@ -7,7 +7,9 @@ const algorithm = 'HS256';
 const issuer = 'meridian';
 const verifiedMax = 5_000;
 
-/** A kind of token. Neither `use` nor `typ` is that of another kind, so that no token passes for one of another kind. */
+/**
+ * A kind of token. Neither `use` nor `typ` is that of another kind, so that no token passes for one of another kind.
+ */
 type TokenKind<Claims> = {
   /** What the signing key is derived for. */
   use: string;
@@ -24,8 +26,8 @@ type SignedTokens<Claims> = {
 };
 
 /**
- * JWTs of one kind, HS256. `secrets`: the application's, at least 32 bytes each; the first signs, all verify, so that tokens outlive its
- * rotation. What is signed is signed with a key derived from it, never with the secret itself.
+ * JWTs of one kind, HS256. `secrets`: the application's, at least 32 bytes each; the first signs, all verify, so that
+ * tokens outlive its rotation. What is signed is signed with a key derived from it, never with the secret itself.
  */
 export function createSignedTokens<Claims extends { exp: number }>(
   secrets: readonly [string, ...string[]],

@@ -7,7 +7,8 @@ import { mayWithTeam, type TeamAction } from './permissions.ts';
 type TeamAccess = { team: Team; role: TeamRole | null; may(action: TeamAction): boolean };
 
 /**
- * The team, if the caller may do `action` with it. Permission and fetch are one act, so that no route can forget the first.
+ * The team, if the caller may do `action` with it. Permission and fetch are one act, so that no route can forget the
+ * first.
  * @throws ApiError 404, the same for unknown, foreign and deleted teams; 403 when the caller may read it only
  */
 export async function getTeamFor(

@@ -12,8 +12,8 @@ export function tokenParts(token: string) {
 }
 
 /**
- * For tests: tokens like `token` that must be refused, each with what is wrong with it. `key`: the one that signs this kind, so that all but the
- * fault named is right. `genuine` is signed here as well and faultless.
+ * For tests: tokens like `token` that must be refused, each with what is wrong with it. `key`: the one that signs this
+ * kind, so that all but the fault named is right. `genuine` is signed here as well and faultless.
  */
 export function forgeriesOf(token: string, { key, secret, now }: { key: Buffer; secret: string; now: Date }) {
   const { head, body, signature, header, claims } = tokenParts(token);

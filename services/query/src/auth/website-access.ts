@@ -6,8 +6,8 @@ import { mayWithWebsite, type WebsiteAction } from './permissions.ts';
 type AccessDeps = Pick<QueryDeps, 'registry' | 'config'>;
 
 /**
- * The website, if the reader may read it: an account by its rights, a share link its own one. Null without telling whether it is unknown,
- * foreign or of another region.
+ * The website, if the reader may read it: an account by its rights, a share link its own one. Null without telling
+ * whether it is unknown, foreign or of another region.
  */
 export async function findReadableWebsite(deps: AccessDeps, reader: Reader, id: string): Promise<Website | null> {
   if (!('share' in reader)) return (await findWebsiteFor(deps, reader, id))?.website ?? null;

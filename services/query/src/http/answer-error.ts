@@ -9,7 +9,10 @@ import { isFaultOfOurs } from './request-log.ts';
 
 const retryAfterSeconds = '5';
 
-/** The only place that writes an error body. What is not an ApiError says nothing of the inside; the request's log line does. */
+/**
+ * The only place that writes an error body. What is not an ApiError says nothing of the inside; the request's log line
+ * does.
+ */
 export function answerError(): ErrorHandler<QueryEnv> {
   return (thrown, c) => {
     const error = toApiError(thrown);

@@ -5,8 +5,8 @@ import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
 
 /**
- * Sets a header of the answer: on node's answer itself where there is one, because the platform's `Headers`, in which `c.header` collects
- * them, costs more than all else of an answer's head.
+ * Sets a header of the answer: on node's answer itself where there is one, because the platform's `Headers`, in which
+ * `c.header` collects them, costs more than all else of an answer's head.
  */
 export function setHeader(c: Context<QueryEnv>, name: string, value: string): void {
   const answer = c.env?.outgoing;
@@ -17,8 +17,8 @@ export function setHeader(c: Context<QueryEnv>, name: string, value: string): vo
 const signals = new WeakMap<Socket, AbortSignal>();
 
 /**
- * Aborts when the client goes away. All requests of a connection have one: they end with it, and one for each, as `c.req.raw.signal` makes it,
- * costs the process a tenth of a question.
+ * Aborts when the client goes away. All requests of a connection have one: they end with it, and one for each, as
+ * `c.req.raw.signal` makes it, costs the process a tenth of a question.
  */
 export function clientSignal(c: Context<QueryEnv>): AbortSignal {
   const socket = c.env?.incoming?.socket;
@@ -34,8 +34,8 @@ export function clientSignal(c: Context<QueryEnv>): AbortSignal {
 }
 
 /**
- * Whether the client has gone away, so that nobody waits for the answer. Asking the request's signal would first make one, and an answer behind
- * another on its connection is not destroyed with it.
+ * Whether the client has gone away, so that nobody waits for the answer. Asking the request's signal would first make
+ * one, and an answer behind another on its connection is not destroyed with it.
  */
 export function isClientGone(c: Context<QueryEnv>): boolean {
   const { incoming, outgoing } = c.env ?? {};

@@ -17,7 +17,8 @@ let redis: Redis;
 
 beforeAll(async () => {
   store = await createRedisDatabase();
-  // One that waits: on a busy machine an answer may take longer than the API would wait for it before it serves uncounted.
+  // One that waits: on a busy machine an answer may take longer than the API would wait for it before it serves
+  // uncounted.
   redis = connectRedis(store.url, { role: 'worker', logger });
   await redis.connect();
 });

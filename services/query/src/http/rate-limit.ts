@@ -11,7 +11,8 @@ const windowMs = 15_000;
 
 /**
  * Counts one request of a key unless its window is full; a refused request is not counted. The window is the life of
- * the counter: it starts with the first request and ends on Redis's clock. Returns { allowed, remaining, ms to the end }.
+ * the counter: it starts with the first request and ends on Redis's clock. Returns { allowed, remaining, ms to the end
+ * }.
  */
 const takeScript = `
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -29,8 +30,8 @@ type RateWindow = z.infer<typeof RateWindow>;
 type RateLimitDeps = Pick<QueryDeps, 'redis' | 'peers' | 'logger' | 'counts'>;
 
 /**
- * 50 requests per API key in 15 s, whatever process, address, prefix or region they come by (docs/semantics.md "Rate limit"): they are counted in
- * the key's home region. While that cannot be reached they are counted here.
+ * 50 requests per API key in 15 s, whatever process, address, prefix or region they come by (docs/semantics.md "Rate
+ * limit"): they are counted in the key's home region. While that cannot be reached they are counted here.
  */
 export function rateLimit(deps: RateLimitDeps): MiddlewareHandler<QueryEnv> {
   const { logger, counts } = deps;

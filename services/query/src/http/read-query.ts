@@ -11,7 +11,8 @@ export function searchParams(c: Context<QueryEnv>): URLSearchParams {
 }
 
 /**
- * The parameters that `schema` knows. NUL is removed. An empty value counts as not given; of a repeated key the last value counts.
+ * The parameters that `schema` knows. NUL is removed. An empty value counts as not given; of a repeated key the last
+ * value counts.
  * @throws ApiError 400 that names every faulty parameter
  */
 export function readQuery<Schema extends z.ZodObject>(params: URLSearchParams, schema: Schema): z.output<Schema> {

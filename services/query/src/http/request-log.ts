@@ -8,8 +8,9 @@ import { isClientGone } from './node-answer.ts';
 const slowMs = 1_000;
 
 /**
- * Counts every request, and writes one wide line of it: at level error when the fault is ours, at info when it was slow or belongs to
- * the share that `logSampleRate` takes, else at debug. What meets no route is told without its path, which may hold anything, and so is a link.
+ * Counts every request, and writes one wide line of it: at level error when the fault is ours, at info when it was slow
+ * or belongs to the share that `logSampleRate` takes, else at debug. What meets no route is told without its path,
+ * which may hold anything, and so is a link.
  */
 export function requestLog(deps: {
   logger: Pick<Logger, 'isLevelEnabled' | 'error' | 'info' | 'debug'>;
@@ -54,7 +55,10 @@ function callerOf(c: Context<QueryEnv>): { userId?: string; keyId?: string } {
 /** The route of what meets none. */
 export const unmatched = 'unmatched';
 
-/** Method and pattern of the route that the request met, once it is answered. Middlewares are registered for ALL methods, routes for one. */
+/**
+ * Method and pattern of the route that the request met, once it is answered. Middlewares are registered for ALL
+ * methods, routes for one.
+ */
 export function routeOf(c: Context<QueryEnv>): { method: string; route: string } {
   const found = matchedRoutes(c).find(({ method }) => method !== 'ALL');
   return found ? { method: found.method, route: found.path } : { method: unmatched, route: unmatched };

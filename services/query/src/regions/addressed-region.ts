@@ -1,7 +1,10 @@
 import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
 
-/** Which region a request is for: the pinned one of `/v1/<region>/…`, the home region of who asks under `/v1/…`, else this one. */
+/**
+ * Which region a request is for: the pinned one of `/v1/<region>/…`, the home region of who asks under `/v1/…`, else
+ * this one.
+ */
 type AddressedRegion = { kind: 'pinned'; region: string } | { kind: 'home' } | { kind: 'here' };
 
 /** `target`: path and query as they were sent. `regions`: all there are; another segment is no region's. */

@@ -4,8 +4,8 @@ import { takeFromWindow } from '../http/rate-limit.ts';
 import type { QueryDeps } from '../query-env.ts';
 
 /**
- * What regions ask each other, and nobody else may: `POST /peer/rate-limit/<key id>` counts a request of a key whose home region this is, and
- * answers its window. False: it is no such request, or not another region that asks.
+ * What regions ask each other, and nobody else may: `POST /peer/rate-limit/<key id>` counts a request of a key whose
+ * home region this is, and answers its window. False: it is no such request, or not another region that asks.
  */
 export function createPeerAnswers({ peers, redis }: Pick<QueryDeps, 'peers' | 'redis'>) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {

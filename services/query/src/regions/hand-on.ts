@@ -12,9 +12,11 @@ const bodiless = [204, 304];
 const collection = /^\/v1\/[^/?]+\/(send|batch)\/?(\?|$)/;
 
 /**
- * Hands a request on to the region that serves it, and its answer back, both as they stream. `target`: path and query there. What another
- * region has handed on stays here, and so do events that a wrong proxy brings: their collector would believe that ours has seen them.
- * @throws ApiError 404 for events, 503 when that region cannot be reached, or when two regions disagree about which of them it is
+ * Hands a request on to the region that serves it, and its answer back, both as they stream. `target`: path and query
+ * there. What another region has handed on stays here, and so do events that a wrong proxy brings: their collector
+ * would believe that ours has seen them.
+ * @throws ApiError 404 for events, 503 when that region cannot be reached, or when two regions disagree about which of
+ * them it is
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
   const { peers, config } = deps;

@@ -14,7 +14,10 @@ const peersAt = (other: string, port: number) => ({
   PEERS: new Map([[other, `http://127.0.0.1:${port}`]]),
 });
 
-/** us, which is asked, knows eu, which listens. They share every store, so that only `x-region` tells which of them has answered. */
+/**
+ * us, which is asked, knows eu, which listens. They share every store, so that only `x-region` tells which of them has
+ * answered.
+ */
 let api: Awaited<ReturnType<typeof createStatisticsApi>>;
 let us: Awaited<ReturnType<typeof api.newProcess>>;
 let eu: Awaited<ReturnType<typeof api.newProcess>>;

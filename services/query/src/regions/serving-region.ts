@@ -10,7 +10,10 @@ type RegionDeps = Pick<QueryDeps, 'peers' | 'config' | 'registry'>;
 
 const toldEveryMs = 60_000;
 
-/** Notes whether another region has handed the request on, and hands on what is pinned to another one. Before authentication: that is theirs. */
+/**
+ * Notes whether another region has handed the request on, and hands on what is pinned to another one. Before
+ * authentication: that is theirs.
+ */
 export function servePinnedRegion(
   deps: RegionDeps & Pick<QueryDeps, 'counts' | 'logger'>,
 ): MiddlewareHandler<QueryEnv> {
@@ -42,8 +45,9 @@ export function servePinnedRegion(
 }
 
 /**
- * Hands on what is addressed to no region, and whose asker lives in another one, as if it were pinned to that; for a share link that is its
- * website's region. Behind authentication and before the rate limit, which is that region's then.
+ * Hands on what is addressed to no region, and whose asker lives in another one, as if it were pinned to that; for a
+ * share link that is its website's region. Behind authentication and before the rate limit, which is that region's
+ * then.
  */
 export function serveHomeRegion(deps: RegionDeps): MiddlewareHandler<QueryEnv> {
   const { registry } = deps;
@@ -58,8 +62,8 @@ export function serveHomeRegion(deps: RegionDeps): MiddlewareHandler<QueryEnv> {
 }
 
 /**
- * Gives the answer of `home` to a request that no address leads elsewhere; null where it is served here. A link is one website's, so that under
- * `/api` too only that website's region can serve it.
+ * Gives the answer of `home` to a request that no address leads elsewhere; null where it is served here. A link is one
+ * website's, so that under `/api` too only that website's region can serve it.
  */
 export function createServeAtHome(deps: RegionDeps) {
   const { peers, config } = deps;

@@ -30,7 +30,9 @@ const questions = [
   '/shares',
 ];
 
-/** What the reader is told of the website by a process: its statuses, and whether any answer holds what was collected. */
+/**
+ * What the reader is told of the website by a process: its statuses, and whether any answer holds what was collected.
+ */
 async function seen(by: 'here' | 'there', token: string, websiteId: string) {
   const told = [];
   for (const question of questions) {

@@ -14,7 +14,9 @@ import { docsPage, docsScript } from './docs-page.ts';
 const html = 'text/html; charset=UTF-8';
 const javascript = 'text/javascript; charset=utf-8';
 
-/** Nothing but the files of this page, and requests to this instance. Pictures in the library's style sheet are data. */
+/**
+ * Nothing but the files of this page, and requests to this instance. Pictures in the library's style sheet are data.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -8,7 +8,9 @@ import { createSessionTokens } from '../auth/session-token.ts';
 import { readJson } from '../http/read-json.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
-/** POST /auth/login: a session token for a name and a password. Needs no credential. On cloud nothing of /auth exists. */
+/**
+ * POST /auth/login: a session token for a name and a password. Needs no credential. On cloud nothing of /auth exists.
+ */
 export function loginRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const routes = new Hono<QueryEnv>();
   if (deps.config.mode === 'cloud')

@@ -6,9 +6,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createQueryApp } from '../create-query-app.ts';
 import { createStatisticsApi } from '../statistics-fixtures.ts';
 
-/* Who may do what with what, as a table that is walked whole: every caller, by session and by key, every operation, every kind of object. */
+/*
+ * Who may do what with what, as a table that is walked whole: every caller, by session and by key, every operation,
+ * every kind of object.
+ */
 
-/** `viewOnly`: an account of role view-only that owns a website and the team. `maker`: a team-member that made a website in the team. */
+/**
+ * `viewOnly`: an account of role view-only that owns a website and the team. `maker`: a team-member that made a website
+ * in the team.
+ */
 const everybody = [
   'admin',
   'owner',
@@ -289,7 +295,9 @@ async function newKey(userId: string) {
   return { ...(await api.deps.registry.createApiKey(fields, testActor)), key };
 }
 
-/** Walks a table for one caller; what the caller may not even see answers every kind of object the same, byte for byte. */
+/**
+ * Walks a table for one caller; what the caller may not even see answers every kind of object the same, byte for byte.
+ */
 async function walk<Kind extends string>(
   operations: [route: string, right: string, body?: object][],
   objects: Record<Kind, Rights>,

@@ -209,7 +209,10 @@ function randomBounds(chance: Chance, { startAt, endAt }: DateRange, clock: Refe
 
 type Selected = Omit<Question, 'range'>;
 
-/** What a query string can say: a comparison without values is ignored, and alternatives have an operator of their own each. */
+/**
+ * What a query string can say: a comparison without values is ignored, and alternatives have an operator of their own
+ * each.
+ */
 function randomSelection(chance: Chance, data: RandomData): Selected {
   const { range: _, segment: __, cohort: ___, collectedSince: ____, ...question } = randomQuestion(chance, data);
   const says = ({ op, values }: Comparison) => op === 's' || op === 'ns' || values.length > 0;

@@ -13,7 +13,10 @@ import { refuseInvalidExpressions } from '../statistics/invalid-expression.ts';
 const all = '/websites/:websiteId/segments';
 const one = `${all}/:segmentId` as const;
 
-/** /websites/{websiteId}/segments: segments and cohorts. Who may read the website reads them, who may update it writes them. */
+/**
+ * /websites/{websiteId}/segments: segments and cohorts. Who may read the website reads them, who may update it writes
+ * them.
+ */
 export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry } = deps;
   const websiteFor = async (c: Context<QueryEnv>, action: WebsiteAction) =>

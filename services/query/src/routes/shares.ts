@@ -67,7 +67,9 @@ export function shareRoutes(deps: QueryDeps): Hono<QueryEnv> {
     return toShareRecord(created.share);
   }
 
-  /** 404 for an unknown link as for one of a website that the caller may not read, 403 for one that it may read only. */
+  /**
+   * 404 for an unknown link as for one of a website that the caller may not read, 403 for one that it may read only.
+   */
   async function shareFor(c: Context<QueryEnv>, action: WebsiteAction): Promise<Share> {
     const share = await registry.findShare(c.req.param('shareId') ?? '');
     if (!share || !(await findReadableWebsite(deps, c.get('caller'), share.websiteId))) throw notFound();

@@ -22,7 +22,10 @@ const all = '/teams/:teamId/users';
 const one = `${all}/:userId` as const;
 const everyRole: readonly TeamRole[] = ['team-owner', 'team-manager', 'team-member', 'team-view-only'];
 
-/** /teams/join, and /teams/{teamId}/users: the members. Who may read the team reads them; who may manage them changes them; every one may leave. */
+/**
+ * /teams/join, and /teams/{teamId}/users: the members. Who may read the team reads them; who may manage them changes
+ * them; every one may leave.
+ */
 export function teamMemberRoutes(deps: QueryDeps): Hono<QueryEnv> {
   const { registry, config } = deps;
   return new Hono<QueryEnv>()

@@ -13,8 +13,8 @@ import { readJson } from '../http/read-json.ts';
 import type { Caller, QueryDeps, QueryEnv } from '../query-env.ts';
 
 /**
- * POST /websites/{websiteId}/transfer: to a team in which the caller may create websites, or to the caller; an administrator gives to anybody.
- * Collection goes on as it was: the id and the region stay.
+ * POST /websites/{websiteId}/transfer: to a team in which the caller may create websites, or to the caller; an
+ * administrator gives to anybody. Collection goes on as it was: the id and the region stay.
  */
 export function websiteTransferRoutes(deps: QueryDeps): Hono<QueryEnv> {
   return new Hono<QueryEnv>().post('/websites/:websiteId/transfer', async (c) => {

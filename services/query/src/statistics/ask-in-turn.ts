@@ -9,8 +9,9 @@ import type { QuestionTurns } from './question-turns.ts';
 export type AskingDeps = QueryDeps & { turns: QuestionTurns };
 
 /**
- * Asks the warehouse when it is the turn of the request's account, whose keys and sessions share its turns, or of the website that share
- * links show. `ask` may make several queries at once. The time that was waited goes into the log line.
+ * Asks the warehouse when it is the turn of the request's account, whose keys and sessions share its turns, or of the
+ * website that share links show. `ask` may make several queries at once. The time that was waited goes into the log
+ * line.
  * @throws ApiError 503 or 429 when it does not get a turn, 400 that names the filter whose expression is not valid
  */
 export async function askInTurn<Value>(

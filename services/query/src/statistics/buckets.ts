@@ -27,8 +27,8 @@ const calendarUnits: Record<'day' | 'month' | 'year', CalendarUnit> = {
 };
 
 /**
- * The buckets of `unit` on the clock of `zone`, from the one that holds the range's start to the one that holds its end,
- * in order and without gaps; null when there are more than `bucketsMax`.
+ * The buckets of `unit` on the clock of `zone`, from the one that holds the range's start to the one that holds its
+ * end, in order and without gaps; null when there are more than `bucketsMax`.
  */
 export function bucketsOf(range: DateRange, unit: Unit, zone: TimeZone): Bucket[] | null {
   const startMs = range.startAt.getTime();
@@ -47,9 +47,9 @@ export function finestUnit(range: DateRange, zone: TimeZone): Unit {
 }
 
 /**
- * Labelled with their start and, as Berlin's 25 October 2026 has 02:00 twice, the offset at that instant; `Z` is for UTC
- * only. Minutes and hours start where the local clock shows a full one, and where the clock is changed: after Lord Howe's
- * half-hour change, the first hour is half an hour long.
+ * Labelled with their start and, as Berlin's 25 October 2026 has 02:00 twice, the offset at that instant; `Z` is for
+ * UTC only. Minutes and hours start where the local clock shows a full one, and where the clock is changed: after Lord
+ * Howe's half-hour change, the first hour is half an hour long.
  */
 function clockBuckets(startMs: number, endMs: number, unitMs: number, zone: TimeZone): Bucket[] {
   const shortestEndMs = Math.min(endMs, startMs + (bucketsMax + 1) * unitMs);
@@ -69,7 +69,9 @@ function nextFull(ms: number, unitMs: number, offsetMs: number): number {
   return (Math.floor((ms + offsetMs) / unitMs) + 1) * unitMs - offsetMs;
 }
 
-/** Days begin at the first instant of their date, at 01:00 where midnight is skipped; a date that is skipped has none. */
+/**
+ * Days begin at the first instant of their date, at 01:00 where midnight is skipped; a date that is skipped has none.
+ */
 function calendarBuckets(startMs: number, endMs: number, unit: CalendarUnit, zone: TimeZone): Bucket[] {
   const buckets: Bucket[] = [];
   for (let n = unit.ordinal(startMs + zone.offsetMsAt(startMs)); buckets.length <= bucketsMax; n++) {

@@ -6,8 +6,9 @@ import type { TimeZone } from './time-zone.ts';
 const hourMs = 3_600_000;
 
 /**
- * The range in which a cohort's visitors did something: 'all', 'range:<ms>:<ms>' (both belong to it), or so many units of the zone's
- * calendar up to `now`, the running one included: '30day' begins with the day 29 days ago, '1week' with Monday. 0 is read as 1.
+ * The range in which a cohort's visitors did something: 'all', 'range:<ms>:<ms>' (both belong to it), or so many units
+ * of the zone's calendar up to `now`, the running one included: '30day' begins with the day 29 days ago, '1week' with
+ * Monday. 0 is read as 1.
  */
 export function cohortRange(text: string, zone: TimeZone, now: Date): DateRange {
   const [, from, to, count, unit] = cohortRangePattern.exec(text) ?? [];

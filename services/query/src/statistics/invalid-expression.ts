@@ -11,7 +11,10 @@ import { expressionsIn, isExpression } from './parse-filters.ts';
 
 const fault = 'is not a valid regular expression (RE2)';
 
-/** The answer to a question that an expression made unanswerable: 400 that names the filter, or the segment or cohort that has it. */
+/**
+ * The answer to a question that an expression made unanswerable: 400 that names the filter, or the segment or cohort
+ * that has it.
+ */
 export async function invalidExpression(deps: Pick<QueryDeps, 'warehouse'>, c: Context<QueryEnv>): Promise<ApiError> {
   const params = searchParams(c);
   const isValid = validityOf(deps, c);

@@ -10,9 +10,9 @@ import type { Comparison, Filter } from '@meridian/warehouse/question';
 import { badRequest } from '../http/bad-request.ts';
 
 /**
- * The filters of a query string (docs/semantics.md "Filters"). A key is a filter's name, new or old, with an optional number: `path`,
- * `path1` and `url2` are three conditions. The values of one key are alternatives; of those that deny with one operator, all
- * must hold. Empty values and unknown keys are ignored.
+ * The filters of a query string (docs/semantics.md "Filters"). A key is a filter's name, new or old, with an optional
+ * number: `path`, `path1` and `url2` are three conditions. The values of one key are alternatives; of those that deny
+ * with one operator, all must hold. Empty values and unknown keys are ignored.
  * @throws ApiError 400 for a regular expression that is too long
  */
 export function parseFilters(params: URLSearchParams): Filter[] {

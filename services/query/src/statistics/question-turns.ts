@@ -5,7 +5,10 @@ import type { QueryCounts } from '../query-counts.ts';
 /** How many questions of one account, and of all, a process asks at once, and how long one waits for its turn. */
 export type QuestionLimits = { perCaller: number; inAll: number; waitMaxMs: number };
 
-/** For two cores: a heavy question uses both, so more at once end no sooner, and together run into the time that one may take. */
+/**
+ * For two cores: a heavy question uses both, so more at once end no sooner, and together run into the time that one may
+ * take.
+ */
 export const defaultQuestionLimits: QuestionLimits = { perCaller: 2, inAll: 4, waitMaxMs: 20_000 };
 
 /** Of one account; who has so many waiting is told to come again. */
@@ -20,12 +23,15 @@ export type QuestionTurns = {
   take<Value>(callerId: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value>;
 };
 
-/** The questions of one caller: a Set, because one may leave from the middle. `turn`: counts up; who began or ended one last has the highest. */
+/**
+ * The questions of one caller: a Set, because one may leave from the middle. `turn`: counts up; who began or ended one
+ * last has the highest.
+ */
 type Line = { running: number; waiting: Set<() => void>; turn: number };
 
 /**
- * Lets the questions of one process take turns. When one ends, the caller with the fewest running is next, of equals the one whose last turn is
- * longest ago: so a caller who asks much delays another one by no more than what is running.
+ * Lets the questions of one process take turns. When one ends, the caller with the fewest running is next, of equals
+ * the one whose last turn is longest ago: so a caller who asks much delays another one by no more than what is running.
  */
 export function createQuestionTurns(
   { perCaller, inAll, waitMaxMs }: QuestionLimits,

@@ -5,7 +5,10 @@ const minuteMs = 60_000;
 const quarterMs = 15 * minuteMs;
 const dayMs = 96 * quarterMs;
 
-/** Longer than any bucket of the unit: so much earlier than a range one begins to look for the bucket that holds its start. */
+/**
+ * Longer than any bucket of the unit: so much earlier than a range one begins to look for the bucket that holds its
+ * start.
+ */
 const lookBackMs = { minute: quarterMs, hour: 12 * quarterMs, day: 3 * dayMs, month: 34 * dayMs, year: 368 * dayMs };
 
 /** Of '2026-10-25T02:00': so much of it is the same within the unit. */
@@ -14,9 +17,9 @@ const digits = { minute: 16, hour: 13, day: 10, month: 7, year: 4 };
 const namesOfUtc = /^(etc\/)?(utc|gmt|uct|zulu|greenwich|universal|gmt[+-]?0)$/i;
 
 /**
- * For tests: the clock of a zone, read off Intl quarter of an hour by quarter of an hour, and minute by minute where it is changed; written from
- * docs/semantics.md "Series" and "Comparison" and not from time-zone.ts. Slow and plain; right since 1972, when the last clock
- * stopped to differ from UTC by other steps than quarters of an hour.
+ * For tests: the clock of a zone, read off Intl quarter of an hour by quarter of an hour, and minute by minute where it
+ * is changed; written from docs/semantics.md "Series" and "Comparison" and not from time-zone.ts. Slow and plain; right
+ * since 1972, when the last clock stopped to differ from UTC by other steps than quarters of an hour.
  */
 export function createReferenceClock(timeZone: string) {
   const format = new Intl.DateTimeFormat('en-US', {
@@ -43,7 +46,10 @@ export function createReferenceClock(timeZone: string) {
     return `${minutes < 0 ? '-' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
   }
 
-  /** All instants at which a bucket can begin: every full quarter, and every minute of those in which the clock is changed. */
+  /**
+   * All instants at which a bucket can begin: every full quarter, and every minute of those in which the clock is
+   * changed.
+   */
   function* instants(fromMs: number, toMs: number, unit: Unit): Generator<number> {
     for (let ms = Math.floor(fromMs / quarterMs) * quarterMs; ms <= toMs; ms += quarterMs) {
       const isEven = unit !== 'minute' && offset(ms) === offset(ms + quarterMs);

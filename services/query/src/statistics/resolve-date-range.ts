@@ -5,15 +5,18 @@ import type { TimeZone } from './time-zone.ts';
 
 const dayMs = 86_400_000;
 
-/** Bounds that the stores and the calendar can hold; events are accepted from 2000 on, so that nothing stored lies outside. Unix ms. */
+/**
+ * Bounds that the stores and the calendar can hold; events are accepted from 2000 on, so that nothing stored lies
+ * outside. Unix ms.
+ */
 export const earliestMs = Date.UTC(1970, 0, 1);
 export const latestMs = Date.UTC(2200, 0, 1);
 
 type Bounds = Omit<RangeQuery, 'timezone'>;
 
 /**
- * The range that a query names (docs/semantics.md "Ranges"): startAt and endAt win over startDate and endDate, bound by bound. Without
- * bounds the 24 hours before `now`; with one, the other is `now`, or 24 hours before.
+ * The range that a query names (docs/semantics.md "Ranges"): startAt and endAt win over startDate and endDate, bound by
+ * bound. Without bounds the 24 hours before `now`; with one, the other is `now`, or 24 hours before.
  * @throws ApiError 400 that names the bound
  */
 export function resolveDateRange(bounds: Bounds, zone: TimeZone, now: Date): DateRange {

@@ -17,8 +17,8 @@ export async function forgetWebsite(
 }
 
 /**
- * The same for websites that went with their account or team, wherever they are stored: what is in another region only the workers
- * there can purge, and they look for it themselves.
+ * The same for websites that went with their account or team, wherever they are stored: what is in another region only
+ * the workers there can purge, and they look for it themselves.
  */
 export async function forgetWebsites(
   deps: Pick<QueryDeps, 'redis' | 'jobs' | 'logger' | 'config'>,
