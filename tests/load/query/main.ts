@@ -4,7 +4,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Question } from '@meridian/warehouse/question';
+import type { DateRange, Question } from '@meridian/warehouse/question';
 import { machineLine } from '../hardware.ts';
 import { aloneDatabase, days, makeData, startMs } from './data.ts';
 import { type Cost, startEngine } from './engine.ts';
@@ -78,18 +78,21 @@ try {
 
 type Site = { site: string; websiteId: string } & ReturnType<typeof engine.askIn>;
 
+function rangeOf({ days, range }: BenchQuestion, lastEventMs: number): DateRange {
+  const rangeMs = days * 86_400_000;
+  if (range === 'up to last event') return { startAt: new Date(lastEventMs - rangeMs), endAt: new Date(lastEventMs) };
+  if (range === 'whole days') return { startAt: new Date(endMs - rangeMs), endAt: new Date(endMs - 1) };
+  return { startAt: new Date(endMs - rangeMs + 1_234_567), endAt: new Date(endMs - 7_654_321) };
+}
+
 async function measure(
   bench: BenchQuestion,
   { site, websiteId, run, runByClient, choose }: Site,
   lastEventMs: number,
 ): Promise<string[]> {
-  const rangeMs = bench.days * 86_400_000;
-  const range = bench.untilLastEvent
-    ? { startAt: new Date(lastEventMs - rangeMs), endAt: new Date(lastEventMs) }
-    : { startAt: new Date(endMs - rangeMs + 1_234_567), endAt: new Date(endMs - 7_654_321) };
   const question: Question = {
     websiteId,
-    range,
+    range: rangeOf(bench, lastEventMs),
     filters: [],
     match: 'all',
     route: 'bench',

@@ -19,9 +19,10 @@ export type BenchQuestion = {
   name: string;
   days: number;
   /**
-   * The range ends with the last event of the data; others end two hours before the data do, in the middle of visits.
+   * What its range is: up to the last event of the data, or whole days; else one that ends two hours before the data do,
+   * in the middle of visits.
    */
-  untilLastEvent?: true;
+  range?: 'up to last event' | 'whole days';
   ask(run: RunQuery, question: Question, from: ReadFrom): Promise<unknown>;
   plain?: string;
   column: string;
@@ -116,6 +117,7 @@ export const questions: BenchQuestion[] = [
   metric('referrer', 'any(referrer_domain)', 'referrer_domain'),
   metric('event', undefined, 'event_name'),
   log('event log, page 1', undefined, 30, 100, 25),
+  { ...log('event log, page 1 of whole days', undefined, 30, 100, 25), range: 'whole days' },
   {
     ...log('event log, page 1,000', undefined, 30, 100, 25),
     ask: (run, question, from) => listEvents(run, question, { offset: 19_980, limit: 20 }, {}, from),
@@ -128,7 +130,7 @@ export const questions: BenchQuestion[] = [
   {
     name: 'active visitors',
     days: 5 / (24 * 60),
-    untilLastEvent: true,
+    range: 'up to last event',
     ask: (run, question) => getActiveVisitors(run, question, question.range),
     plain: 'SELECT uniqExact(session_id) FROM plain_events WHERE {scope}',
     column: 'event_type',
