@@ -33,8 +33,8 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     const firstElement = isPeer ? elements.find((element) => element !== null) : elements[0];
     const { idempotencyKey: key, body } = json;
     const identity = identityOf({ key, request: exchange.request, isPeer, firstElement, body });
-    // The key binds every later try to the first answer, and these events may be taken then. Of a part that another
-    // region hands on that one settles each.
+    // The key binds every later try to the first answer, and these events may be taken then. Another region, which has
+    // told its own sender already, learns of each event what became of it.
     if (identity && !isPeer && outcomes.includes(unavailable))
       return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
