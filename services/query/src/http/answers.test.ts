@@ -111,10 +111,6 @@ test.each([
   expect(await answer.text()).not.toMatch(/select|clickhouse|postgres/i);
 });
 
-test('an expression that the store refuses is the fault of the request', async () => {
-  expect((await failing(new WarehouseError('invalid-expression', 'x'))).status).toBe(400);
-});
-
 test('401 names the scheme, and errors bring headers of their own', async () => {
   expect((await failing(new ApiError('unauthorized', 'x'))).headers.get('www-authenticate')).toBe('Bearer');
   const limited = await failing(new ApiError('rate-limited', 'x', { headers: { 'retry-after': '7' } }));
