@@ -214,7 +214,7 @@ test('a purge, a reset and a repair reach the shard of their website, and nothin
 test('retention is set on every shard, and taken away again', async () => {
   const definitions = () =>
     onShards(
-      `SELECT countIf(engine_full LIKE '%toIntervalDay(9000)%') FROM system.tables WHERE database = '${database}' AND endsWith(name, '_local')`,
+      `SELECT countIf(engine_full LIKE '% TTL %toIntervalDay(900_)%') FROM system.tables WHERE database = '${database}' AND endsWith(name, '_local')`,
     );
   await warehouse.setRetention(9_000);
   expect(await definitions()).toEqual(['6', '6']);
