@@ -77,8 +77,8 @@ test('every service tells what it did of the same events, labels name no website
   expect(worker.get('meridian_event_log_lag_seconds')).toBe(0);
   const stats = '{method="GET",route="/api/websites/:websiteId/stats",status="200"}';
   expect(query.get(`meridian_query_request_duration_seconds_count${stats}`)).toBe(1);
-  // The question, and before the first one of a website how many events its days have.
-  expect(query.get('meridian_clickhouse_query_duration_seconds_count{outcome="ok"}')).toBe(2);
+  // The question, before the first one how long events are kept, and before the first one of a website how many its days have.
+  expect(query.get('meridian_clickhouse_query_duration_seconds_count{outcome="ok"}')).toBe(3);
 
   for (const series of [ingest, worker, query]) {
     expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(0);
