@@ -42,7 +42,7 @@ async function load(checkout: string) {
 }
 
 const now = () => recordedAtMs;
-const findWebsiteRoute = async (id: string) => ({
+const findWebsiteStatus = async (id: string) => ({
   region: id === websites.eu ? 'eu' : 'us',
   resetAt: null,
   deleted: false,
@@ -56,7 +56,7 @@ function startCollector(version: typeof sender, REGION: 'us' | 'eu', port: numbe
   const PEERS = `${REGION === 'us' ? 'eu' : 'us'}=http://127.0.0.1:${port}`;
   return version.startTestIngest(
     { REGION, PEERS, PEER_SECRET: peerSecret, APP_SECRET: appSecret, ...more },
-    { findWebsiteRoute, now },
+    { findWebsiteStatus, now },
   );
 }
 

@@ -61,7 +61,7 @@ async function startCollector(region: 'us' | 'eu', otherPort: number, settings: 
   const started = await startTestIngest(
     { REGION: region, PEERS, PEER_SECRET: peerSecret, APP_SECRET: appSecret, ...settings },
     {
-      findWebsiteRoute: async (id) => ({ region: id === websites.eu ? 'eu' : 'us', resetAt: null, deleted: false }),
+      findWebsiteStatus: async (id) => ({ region: id === websites.eu ? 'eu' : 'us', resetAt: null, deleted: false }),
       now: () => recordedAtMs,
     },
   );

@@ -106,7 +106,7 @@ describe('a change of the secret', () => {
 
     const collector = await startTestIngest(
       { APP_SECRET: next, APP_SECRET_PREVIOUS: secret },
-      { redisUrl: ingest.redisUrl, findWebsiteRoute: ingest.registry.findWebsiteRoute },
+      { redisUrl: ingest.redisUrl, findWebsiteStatus: ingest.registry.findWebsiteStatus },
     );
     const sessionOf = async (fields: object, cache = '') => {
       const { text } = await collector.send(event(fields), { 'x-umami-cache': cache });

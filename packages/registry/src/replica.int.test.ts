@@ -96,7 +96,7 @@ test('what the replica does not know may be too new for it: that is an outage, a
   proxy.goDown();
   for (const ask of [
     () => registry.findWebsite(crypto.randomUUID()),
-    () => registry.findWebsiteRoute(crypto.randomUUID()),
+    () => registry.findWebsiteStatus(crypto.randomUUID()),
     () => registry.findCallerByKeyHash(Buffer.alloc(32, 9)),
   ])
     expect(await ask().catch((error: unknown) => error)).toMatchObject({ kind: 'unavailable' });

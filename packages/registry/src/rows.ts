@@ -159,7 +159,7 @@ export type WebsitePlace = { id: string; region: string };
 export type WebsiteTarget = { userId: string } | { teamId: string };
 
 /** What collection and the worker need to know of a website. */
-export type WebsiteRoute = {
+export type WebsiteStatus = {
   region: string;
   /** Events collected before this instant no longer count. */
   resetAt: Date | null;

@@ -106,7 +106,7 @@ test('a deleted team is gone with its code, its members and its websites, in wha
   expect(await registry.listTeamsOfUser(member.id)).toEqual([]);
   for (const { id } of [here, there]) {
     expect(await registry.findWebsite(id)).toBeNull();
-    expect(await registry.findWebsiteRoute(id)).toMatchObject({ deleted: true });
+    expect(await registry.findWebsiteStatus(id)).toMatchObject({ deleted: true });
   }
   expect(await t.sql('SELECT slug FROM share WHERE website_id = $1', [here.id])).toEqual([]);
   expect(await registry.listUnpurgedWebsites('eu')).toContain(there.id);

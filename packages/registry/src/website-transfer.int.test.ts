@@ -19,12 +19,12 @@ test('a website goes to a team and to an account; all but its owner stays', asyn
   const website = await t.newWebsite(maker, { shareId: randomUUID() });
   await registry.resetWebsite(website.id, new Date('2026-06-10T10:00:00Z'), testActor);
   const before = await registry.findWebsite(website.id);
-  const route = await registry.findWebsiteRoute(website.id);
+  const route = await registry.findWebsiteStatus(website.id);
 
   const toTeam = await registry.transferWebsite(website.id, { teamId: teamId.toUpperCase() }, testActor);
   expect(toTeam).toEqual({ ok: true, website: { ...before, userId: null, teamId, updatedAt: expect.any(Date) } });
   expect(await registry.findWebsite(website.id)).toEqual(toTeam.ok && toTeam.website);
-  expect(await registry.findWebsiteRoute(website.id)).toEqual(route);
+  expect(await registry.findWebsiteStatus(website.id)).toEqual(route);
   const toOther = await registry.transferWebsite(website.id, { userId: other.id }, testActor);
   expect(toOther).toMatchObject({
     website: { userId: other.id, teamId: null, createdBy: maker.id, owner: { username: other.username } },

@@ -132,7 +132,7 @@ describe('deleting and resetting', () => {
     expect(await registry.deleteWebsite(website.id, testActor)).toBe(true);
     expect(await registry.deleteWebsite(website.id, testActor)).toBe(false);
     expect(await registry.findWebsite(website.id)).toBeNull();
-    expect(await registry.findWebsiteRoute(website.id)).toEqual({ region: 'us', resetAt: null, deleted: true });
+    expect(await registry.findWebsiteStatus(website.id)).toEqual({ region: 'us', resetAt: null, deleted: true });
     expect(await registry.createWebsite({ ...input(), id: website.id }, testActor)).toEqual({
       ok: false,
       reason: 'website_id_taken',
@@ -155,7 +155,7 @@ describe('deleting and resetting', () => {
     const [earlier, later] = [new Date('2026-06-01T00:00:00.123Z'), new Date('2026-06-02T00:00:00.456Z')];
     expect(await registry.resetWebsite(website.id, later, testActor)).toBe(true);
     expect(await registry.resetWebsite(website.id, earlier, testActor)).toBe(true);
-    expect(await registry.findWebsiteRoute(website.id)).toEqual({ region: 'us', resetAt: later, deleted: false });
+    expect(await registry.findWebsiteStatus(website.id)).toEqual({ region: 'us', resetAt: later, deleted: false });
     await registry.deleteWebsite(website.id, testActor);
     expect(await registry.resetWebsite(website.id, new Date(), testActor)).toBe(false);
     expect(await registry.resetWebsite('x', new Date(), testActor)).toBe(false);
@@ -173,22 +173,22 @@ describe('deleting and resetting', () => {
     expect(await registry.listPendingResets('eu')).toEqual([]);
   });
 
-  test('routes of many websites are found at once, deleted ones too, in either case of letters; unknown ones and what is no UUID are left out', async () => {
+  test('the status of many websites is found at once, deleted ones too, in either case of letters; unknown ones and what is no UUID are left out', async () => {
     const [open, deleted] = [await t.newWebsite(owner), await t.newWebsite(owner)];
     await registry.deleteWebsite(deleted.id, testActor);
     const unknown = Array.from({ length: 70_000 }, () => randomUUID());
-    expect(await registry.findWebsiteRoutes([open.id, 'x', deleted.id.toUpperCase(), ...unknown])).toEqual(
+    expect(await registry.findWebsiteStatuses([open.id, 'x', deleted.id.toUpperCase(), ...unknown])).toEqual(
       new Map([
         [open.id, { region: 'us', resetAt: null, deleted: false }],
         [deleted.id.toUpperCase(), { region: 'us', resetAt: null, deleted: true }],
       ]),
     );
-    expect(await registry.findWebsiteRoutes(['x'])).toEqual(new Map());
+    expect(await registry.findWebsiteStatuses(['x'])).toEqual(new Map());
   });
 
   test('an id that is no UUID is unknown everywhere', async () => {
     expect(await registry.findWebsite("' OR 1=1")).toBeNull();
-    expect(await registry.findWebsiteRoute('undefined')).toBeNull();
+    expect(await registry.findWebsiteStatus('undefined')).toBeNull();
     expect(await registry.deleteWebsite('', testActor)).toBe(false);
   });
 });

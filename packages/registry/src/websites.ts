@@ -14,7 +14,7 @@ import type {
   WebsiteChanges,
   WebsiteListRequest,
   WebsiteOwners,
-  WebsiteRoute,
+  WebsiteStatus,
   WebsiteTarget,
 } from './rows.ts';
 import { segment, website } from './schema.ts';
@@ -101,12 +101,12 @@ export async function findWebsite(db: Database, id: string): Promise<Website | n
 }
 
 /** Null for an id that was never given to a website; a deleted website is found, as `deleted`. */
-export async function findWebsiteRoute(db: Database, id: string): Promise<WebsiteRoute | null> {
-  return (await findWebsiteRoutes(db, [id])).get(id) ?? null;
+export async function findWebsiteStatus(db: Database, id: string): Promise<WebsiteStatus | null> {
+  return (await findWebsiteStatuses(db, [id])).get(id) ?? null;
 }
 
-/** By id as given, those of `ids` for which `findWebsiteRoute` would find one. One query for any number of them. */
-export async function findWebsiteRoutes(db: Database, ids: readonly string[]): Promise<Map<string, WebsiteRoute>> {
+/** By id as given, those of `ids` for which `findWebsiteStatus` would find one. One query for any number of them. */
+export async function findWebsiteStatuses(db: Database, ids: readonly string[]): Promise<Map<string, WebsiteStatus>> {
   const known = ids.filter(isUuid);
   if (known.length === 0) return new Map();
   const found = await db
@@ -114,12 +114,12 @@ export async function findWebsiteRoutes(db: Database, ids: readonly string[]): P
     .from(website)
     .where(sql`${website.id} = any(${sql.param(known)}::uuid[])`); // one parameter: a query can carry 65,535
   const stored = new Map(found.map((row) => [row.id, row]));
-  const routes = new Map<string, WebsiteRoute>();
+  const statuses = new Map<string, WebsiteStatus>();
   for (const id of known) {
     const row = stored.get(id.toLowerCase());
-    if (row) routes.set(id, { region: row.region, resetAt: row.resetAt, deleted: row.deletedAt !== null });
+    if (row) statuses.set(id, { region: row.region, resetAt: row.resetAt, deleted: row.deletedAt !== null });
   }
-  return routes;
+  return statuses;
 }
 
 /** Sorted by `orderBy` (text as people sort it), equal values by id. */

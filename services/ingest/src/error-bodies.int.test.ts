@@ -15,11 +15,11 @@ const driverFailure = Object.assign(
 const unluckyWebsite = randomUUID();
 
 beforeAll(async () => {
-  const findWebsiteRoute = async (websiteId: string) => {
+  const findWebsiteStatus = async (websiteId: string) => {
     if (websiteId === unluckyWebsite) throw driverFailure;
-    return ingest.registry.findWebsiteRoute(websiteId);
+    return ingest.registry.findWebsiteStatus(websiteId);
   };
-  ingest = await startTestIngest({}, { findWebsiteRoute });
+  ingest = await startTestIngest({}, { findWebsiteStatus });
 });
 afterAll(() => ingest.stop());
 

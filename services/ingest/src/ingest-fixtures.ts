@@ -25,7 +25,7 @@ export async function startTestIngest(
   settings: Record<string, string> = {},
   options: {
     redisUrl?: string;
-    findWebsiteRoute?: IngestDeps['registry']['findWebsiteRoute'];
+    findWebsiteStatus?: IngestDeps['registry']['findWebsiteStatus'];
     now?: () => number;
   } = {},
 ) {
@@ -41,7 +41,7 @@ export async function startTestIngest(
   await redis.connect();
 
   const config = CollectSettings.parse({ APP_SECRET: 'a secret of at least thirty-two bytes', ...settings });
-  const registry = { findWebsiteRoute: options.findWebsiteRoute ?? fixtures.registry.findWebsiteRoute };
+  const registry = { findWebsiteStatus: options.findWebsiteStatus ?? fixtures.registry.findWebsiteStatus };
   const counts = createCollectCounts();
   const handle = await createIngest({
     redis,

@@ -10,11 +10,11 @@ const registry = { isAway: false };
 
 beforeAll(async () => {
   redis = await startOwnRedis();
-  const findWebsiteRoute = async (websiteId: string) => {
+  const findWebsiteStatus = async (websiteId: string) => {
     if (registry.isAway) throw new Error('the registry is away');
-    return ingest.registry.findWebsiteRoute(websiteId);
+    return ingest.registry.findWebsiteStatus(websiteId);
   };
-  ingest = await startTestIngest({}, { redisUrl: redis.url, findWebsiteRoute });
+  ingest = await startTestIngest({}, { redisUrl: redis.url, findWebsiteStatus });
   website = await ingest.newWebsite();
 });
 afterAll(async () => {

@@ -1,17 +1,17 @@
-import type { WebsiteRoute } from '@meridian/registry/rows';
+import type { WebsiteStatus } from '@meridian/registry/rows';
 import { expect, test } from 'vitest';
 import { createWebsiteDirectory } from './website-directory.ts';
 
-const live: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
+const live: WebsiteStatus = { region: 'us', resetAt: null, deleted: false };
 
 /** A registry of one website, whose answers, clock and count of questions the test holds. */
 function setUp() {
-  const state = { route: live as WebsiteRoute | null, isAway: false, questions: 0, reports: 0, nowMs: 0 };
+  const state = { status: live as WebsiteStatus | null, isAway: false, questions: 0, reports: 0, nowMs: 0 };
   const directory = createWebsiteDirectory({
-    findWebsiteRoute: async () => {
+    findWebsiteStatus: async () => {
       state.questions++;
       if (state.isAway) throw new Error('away');
-      return state.route;
+      return state.status;
     },
     reportOutage: () => state.reports++,
     now: () => state.nowMs,
@@ -34,7 +34,7 @@ test('a known website is answered at once after a minute too, and refreshed in t
   const { state, directory } = setUp();
   await directory.find('w');
   state.nowMs = 60_000;
-  state.route = { ...live, deleted: true };
+  state.status = { ...live, deleted: true };
   expect(directory.find('w')).toEqual({ region: 'us' });
   await settled();
   expect(await directory.find('w')).toBeNull();
@@ -70,27 +70,27 @@ test('while the registry is away it is not asked for every event', async () => {
 
 test('an unknown website is remembered for a second at most, a deleted one is unknown', async () => {
   const { state, directory } = setUp();
-  state.route = null;
+  state.status = null;
   expect(await directory.find('w')).toBeNull();
   expect(directory.find('w')).toBeNull();
-  state.route = live;
+  state.status = live;
   state.nowMs = 1_000;
   expect(await directory.find('w')).toEqual({ region: 'us' });
   directory.forget('w');
-  state.route = { ...live, deleted: true };
+  state.status = { ...live, deleted: true };
   expect(await directory.find('w')).toBeNull();
 });
 
 test('news of a change counts at once, also for what is being looked up at that moment', async () => {
   const { state, directory } = setUp();
   await directory.find('w');
-  state.route = null;
+  state.status = null;
   directory.forget('w');
   expect(await directory.find('w')).toBeNull();
 
   directory.forget('w');
   const askedBefore = directory.find('w');
-  state.route = live;
+  state.status = live;
   directory.forget('w');
   await askedBefore;
   expect(await directory.find('w')).toEqual({ region: 'us' });
@@ -99,7 +99,7 @@ test('news of a change counts at once, also for what is being looked up at that 
 test('when news may have been missed, every website is asked about again, and serves until the answer is there', async () => {
   const { state, directory } = setUp();
   await directory.find('w');
-  state.route = null;
+  state.status = null;
   directory.doubtAll();
   expect(directory.find('w')).toEqual({ region: 'us' });
   await settled();
@@ -110,7 +110,7 @@ test('when news may have been missed, every website is asked about again, and se
 test('made-up ids cannot pile up lookups without end', async () => {
   const errors: unknown[] = [];
   const directory = createWebsiteDirectory({
-    findWebsiteRoute: () => new Promise(() => {}),
+    findWebsiteStatus: () => new Promise(() => {}),
     reportOutage: (error) => errors.push(error),
   });
   for (let i = 0; i < 1_000; i++) directory.find(`w${i}`);

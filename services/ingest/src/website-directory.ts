@@ -1,4 +1,4 @@
-import type { WebsiteRoute } from '@meridian/registry/rows';
+import type { WebsiteStatus } from '@meridian/registry/rows';
 import { Lru } from '@meridian/runtime/lru';
 
 /** A website that takes events. */
@@ -30,13 +30,13 @@ const unknownLifeMs = 1_000;
 const lookupsMax = 1_000;
 
 export function createWebsiteDirectory(options: {
-  findWebsiteRoute(websiteId: string): Promise<WebsiteRoute | null>;
+  findWebsiteStatus(websiteId: string): Promise<WebsiteStatus | null>;
   /** Hears of every lookup that failed, also of those that no event waited for. */
   reportOutage: (error: unknown) => void;
   /** Unix ms. */
   now?: () => number;
 }): WebsiteDirectory {
-  const { findWebsiteRoute, reportOutage, now = Date.now } = options;
+  const { findWebsiteStatus, reportOutage, now = Date.now } = options;
   const known = new Lru<string, Entry>(rememberedWebsites);
   const unknownUntilMs = new Lru<string, number>(rememberedUnknown);
   const lookups = new Map<string, Promise<KnownWebsite | null>>();
@@ -46,8 +46,8 @@ export function createWebsiteDirectory(options: {
     const running = lookups.get(websiteId);
     if (running) return running;
     const lookup = ask(websiteId)
-      .then((route) => {
-        const website = route && !route.deleted ? { region: route.region } : null;
+      .then((status) => {
+        const website = status && !status.deleted ? { region: status.region } : null;
         // What was asked before the website changed is not remembered.
         if (lookups.get(websiteId) === lookup) remember(websiteId, website);
         return website;
@@ -59,10 +59,10 @@ export function createWebsiteDirectory(options: {
     return lookup;
   }
 
-  async function ask(websiteId: string): Promise<WebsiteRoute | null> {
+  async function ask(websiteId: string): Promise<WebsiteStatus | null> {
     try {
       if (lookups.size >= lookupsMax) throw new Error('Too many websites are being looked up');
-      return await findWebsiteRoute(websiteId);
+      return await findWebsiteStatus(websiteId);
     } catch (error) {
       reportOutage(error);
       throw error;

@@ -143,13 +143,13 @@ describe('while a store is away', () => {
   test('Postgres: events wait, none is dropped', async () => {
     const websiteId = await fixture.newWebsite();
     let failures = 3;
-    const findWebsiteRoutes = async (ids: readonly string[]) => {
+    const findWebsiteStatuses = async (ids: readonly string[]) => {
       failures -= 1;
       if (failures >= 0) throw new RegistryError('unavailable', 'The registry is not available');
-      return fixture.registry.findWebsiteRoutes(ids);
+      return fixture.registry.findWebsiteStatuses(ids);
     };
     const ids = await fixture.append({ websiteId });
-    void fixture.newWorker({ registry: { ...fixture.registry, findWebsiteRoutes } }).run();
+    void fixture.newWorker({ registry: { ...fixture.registry, findWebsiteStatuses } }).run();
     await untilConsumed();
     expect(await fixture.storedIds()).toEqual(ids);
   });

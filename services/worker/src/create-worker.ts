@@ -26,8 +26,8 @@ export type WorkerDeps = {
   redisUrl: string;
   registry: Pick<
     Registry,
-    | 'findWebsiteRoute'
-    | 'findWebsiteRoutes'
+    | 'findWebsiteStatus'
+    | 'findWebsiteStatuses'
     | 'listUnpurgedWebsites'
     | 'markWebsitePurged'
     | 'listPendingResets'

@@ -1,8 +1,8 @@
 import { type LoggedEvent, mintText, pendingEvent, rowsOf } from '@meridian/queue/test-events';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
-import type { WebsiteRoute } from '@meridian/registry/rows';
+import type { WebsiteStatus } from '@meridian/registry/rows';
 import { expect, test } from 'vitest';
-import { createWebsiteGate, routeLifeMs } from './website-gate.ts';
+import { createWebsiteGate, statusLifeMs } from './website-gate.ts';
 
 const ids = createUuidV7Minter();
 const collectedAt = Date.parse('2026-06-10T10:00:00.000Z');
@@ -12,18 +12,18 @@ const [a, b, c, d] = [
   '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8c',
   '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8d',
 ] as const;
-const open: WebsiteRoute = { region: 'us', resetAt: null, deleted: false };
+const open: WebsiteStatus = { region: 'us', resetAt: null, deleted: false };
 
 const event = (websiteId: string, atMs = collectedAt) => pendingEvent({ websiteId, eventId: mintText(ids, atMs) });
 
 /** A registry whose answers the test sets, a clock that it moves, and a count of questions. */
-function createFixture(routes: Record<string, WebsiteRoute | null>) {
+function createFixture(statuses: Record<string, WebsiteStatus | null>) {
   const state = { nowMs: 0, asked: [] as string[], beforeAnswer: async () => {} };
   const { admit, forget } = createWebsiteGate({
     registry: {
-      async findWebsiteRoutes(ids) {
+      async findWebsiteStatuses(ids) {
         state.asked.push(ids.join());
-        const found = ids.flatMap((id): [string, WebsiteRoute][] => (routes[id] ? [[id, routes[id]]] : []));
+        const found = ids.flatMap((id): [string, WebsiteStatus][] => (statuses[id] ? [[id, statuses[id]]] : []));
         await state.beforeAnswer();
         return new Map(found);
       },
@@ -33,7 +33,7 @@ function createFixture(routes: Record<string, WebsiteRoute | null>) {
   /** The events that are let in. */
   const admitted = async (events: LoggedEvent[]): Promise<LoggedEvent[]> =>
     (await admit(rowsOf(events))).flatMap((row) => events[row] ?? []);
-  return { gate: { admit: admitted, forget }, state, routes };
+  return { gate: { admit: admitted, forget }, state, statuses };
 }
 
 test('events of deleted and of unknown websites are kept out, in the order of the others', async () => {
@@ -60,26 +60,26 @@ test('a registry that does not answer drops nothing', async () => {
 test('all websites are asked for in one question, and again when their time has run out', async () => {
   const { gate, state } = createFixture({ [a]: open, [b]: open });
   await gate.admit([event(a), event(b), event(a)]);
-  state.nowMs = routeLifeMs - 1;
+  state.nowMs = statusLifeMs - 1;
   await gate.admit([event(a)]);
   expect(state.asked).toEqual([`${a},${b}`]);
-  state.nowMs = routeLifeMs;
+  state.nowMs = statusLifeMs;
   await gate.admit([event(a)]);
   expect(state.asked).toEqual([`${a},${b}`, a]);
 });
 
 test('news of a change count at once', async () => {
-  const { gate, routes } = createFixture({ [a]: open });
+  const { gate, statuses } = createFixture({ [a]: open });
   await gate.admit([event(a)]);
-  routes[a] = { ...open, deleted: true };
+  statuses[a] = { ...open, deleted: true };
   gate.forget(a);
   expect(await gate.admit([event(a)])).toEqual([]);
 });
 
 test('an answer that was under way when news came is asked for again', async () => {
-  const { gate, state, routes } = createFixture({ [a]: open });
+  const { gate, state, statuses } = createFixture({ [a]: open });
   state.beforeAnswer = async () => {
-    routes[a] = { ...open, deleted: true };
+    statuses[a] = { ...open, deleted: true };
     state.beforeAnswer = async () => {};
     gate.forget(a);
   };
@@ -87,10 +87,10 @@ test('an answer that was under way when news came is asked for again', async () 
 });
 
 test('an answer that took so long that it may be outdated is refused, and asked for again by the next attempt only', async () => {
-  const { gate, state, routes } = createFixture({ [a]: open });
+  const { gate, state, statuses } = createFixture({ [a]: open });
   state.beforeAnswer = async () => {
-    routes[a] = { ...open, deleted: true };
-    state.nowMs += routeLifeMs;
+    statuses[a] = { ...open, deleted: true };
+    state.nowMs += statusLifeMs;
   };
   await expect(gate.admit([event(a)])).rejects.toMatchObject({ name: 'RegistryError', kind: 'unavailable' });
   expect(state.asked).toEqual([a]);
@@ -99,10 +99,10 @@ test('an answer that took so long that it may be outdated is refused, and asked 
 });
 
 test('all websites of a batch are judged by what holds at one moment', async () => {
-  const { gate, state, routes } = createFixture({ [a]: open, [b]: open });
+  const { gate, state, statuses } = createFixture({ [a]: open, [b]: open });
   await gate.admit([event(a)]);
   state.beforeAnswer = async () => {
-    routes[a] = { ...open, deleted: true };
+    statuses[a] = { ...open, deleted: true };
     state.beforeAnswer = async () => {};
     gate.forget(a);
   };

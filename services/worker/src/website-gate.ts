@@ -1,14 +1,14 @@
 import type { EventRows } from '@meridian/queue/batch-rows';
 import type { Registry } from '@meridian/registry/registry';
 import { RegistryError } from '@meridian/registry/registry-error';
-import type { WebsiteRoute } from '@meridian/registry/rows';
+import type { WebsiteStatus } from '@meridian/registry/rows';
 import { collectedAtMsOf } from '@meridian/warehouse/event-row';
 
 /**
  * For how long what the registry said of a website is believed; news of a change end it at once. Whoever deletes or
  * resets a website may count on its events being judged by the change after this time.
  */
-export const routeLifeMs = 2_000;
+export const statusLifeMs = 2_000;
 
 const rememberedMax = 20_000;
 
@@ -20,15 +20,15 @@ export function createWebsiteGate({
   registry,
   now = () => performance.now(),
 }: {
-  registry: Pick<Registry, 'findWebsiteRoutes'>;
+  registry: Pick<Registry, 'findWebsiteStatuses'>;
   now?: () => number;
 }) {
-  type Answer = { route: WebsiteRoute | null; askedAt: number };
+  type Answer = { status: WebsiteStatus | null; askedAt: number };
   const remembered = new Map<string, Answer>();
   /** The latest question about a website; news of a change make its answer worthless. */
   const asking = new Map<string, object>();
 
-  const isFresh = ({ askedAt }: Answer): boolean => now() - askedAt < routeLifeMs;
+  const isFresh = ({ askedAt }: Answer): boolean => now() - askedAt < statusLifeMs;
 
   function isKnown(websiteId: string): boolean {
     const answer = remembered.get(websiteId);
@@ -41,10 +41,11 @@ export function createWebsiteGate({
     for (const websiteId of websiteIds) asking.set(websiteId, question);
     const isLatest = (websiteId: string): boolean => asking.get(websiteId) === question;
     try {
-      const routes = await registry.findWebsiteRoutes(websiteIds);
-      if (!isFresh({ route: null, askedAt })) throw new RegistryError('unavailable', 'The registry answers too slowly');
+      const statuses = await registry.findWebsiteStatuses(websiteIds);
+      if (!isFresh({ status: null, askedAt }))
+        throw new RegistryError('unavailable', 'The registry answers too slowly');
       for (const websiteId of websiteIds)
-        if (isLatest(websiteId)) remembered.set(websiteId, { route: routes.get(websiteId) ?? null, askedAt });
+        if (isLatest(websiteId)) remembered.set(websiteId, { status: statuses.get(websiteId) ?? null, askedAt });
     } finally {
       for (const websiteId of websiteIds) if (isLatest(websiteId)) asking.delete(websiteId);
     }
@@ -62,7 +63,7 @@ export function createWebsiteGate({
         if (unknown.length === 0) break;
         await ask(unknown);
       }
-      const since = websiteIds.map((websiteId) => admittedSinceMs(remembered.get(websiteId)?.route ?? null));
+      const since = websiteIds.map((websiteId) => admittedSinceMs(remembered.get(websiteId)?.status ?? null));
       const admitted: number[] = [];
       for (let row = 0; row < count; row++) {
         const sinceMs = since[websites[row] ?? 0] ?? Number.POSITIVE_INFINITY;
@@ -81,10 +82,10 @@ export function createWebsiteGate({
 }
 
 /**
- * From which time of collection on a website's events are stored. No route: the website was removed from the registry
+ * From which time of collection on a website's events are stored. No status: the website was removed from the registry
  * by hand, with all that was its own.
  */
-function admittedSinceMs(route: WebsiteRoute | null): number {
-  if (!route || route.deleted) return Number.POSITIVE_INFINITY;
-  return route.resetAt?.getTime() ?? 0;
+function admittedSinceMs(status: WebsiteStatus | null): number {
+  if (!status || status.deleted) return Number.POSITIVE_INFINITY;
+  return status.resetAt?.getTime() ?? 0;
 }

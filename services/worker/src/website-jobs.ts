@@ -8,14 +8,14 @@ import { forgetVisits } from '@meridian/queue/visit-state';
 import type { Registry } from '@meridian/registry/registry';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
-import { routeLifeMs } from './website-gate.ts';
+import { statusLifeMs } from './website-gate.ts';
 
 const pauseMs = 250;
 /** Of a session from which nothing came for so long Redis has no visits any more. */
 const visitsGoneMs = 2 * visitLifeMs;
 
 export type WebsiteJobsDeps = {
-  registry: Pick<Registry, 'findWebsiteRoute' | 'markWebsitePurged' | 'markWebsiteReset'>;
+  registry: Pick<Registry, 'findWebsiteStatus' | 'markWebsitePurged' | 'markWebsiteReset'>;
   warehouse: Pick<Warehouse, 'findRecentSessions' | 'purgeWebsite' | 'purgeCollectedBefore'>;
   redis: Redis;
   partitions: number;
@@ -35,11 +35,11 @@ export function createWebsiteJobs({
 }: WebsiteJobsDeps): JobHandlers {
   /**
    * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after
-   * a removal. After the life of a remembered route every worker judges by the change; what was judged before lies in
+   * a removal. After the life of a remembered status every worker judges by the change; what was judged before lies in
    * front of the log's end at that moment, and leaves the log only when it is stored.
    */
   async function untilNothingIsOnItsWay(signal: AbortSignal): Promise<void> {
-    await delay(routeLifeMs, undefined, { signal });
+    await delay(statusLifeMs, undefined, { signal });
     const mark = await getLogMark(redis, partitions);
     while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
   }
@@ -62,11 +62,11 @@ export function createWebsiteJobs({
 
   return {
     async purgeWebsite(websiteId, signal) {
-      const route = await registry.findWebsiteRoute(websiteId);
-      if (route && route.region !== region) return; // its events are not here, and are not purged by saying so
+      const status = await registry.findWebsiteStatus(websiteId);
+      if (status && status.region !== region) return; // its events are not here, and are not purged by saying so
       // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not
       // either.
-      if (route && !route.deleted) throw new Error('The website to purge is not deleted');
+      if (status && !status.deleted) throw new Error('The website to purge is not deleted');
       await untilNothingIsOnItsWay(signal);
       await forgetInRedis(websiteId);
       await warehouse.purgeWebsite(websiteId);
@@ -74,9 +74,9 @@ export function createWebsiteJobs({
     },
 
     async resetWebsite(websiteId, before, signal) {
-      const route = await registry.findWebsiteRoute(websiteId);
-      if (!route || route.deleted || route.region !== region) return; // the purge removes more
-      if (!route.resetAt || route.resetAt < before) throw new Error('The website to reset is not marked as reset');
+      const status = await registry.findWebsiteStatus(websiteId);
+      if (!status || status.deleted || status.region !== region) return; // the purge removes more
+      if (!status.resetAt || status.resetAt < before) throw new Error('The website to reset is not marked as reset');
       await untilNothingIsOnItsWay(signal);
       await forgetInRedis(websiteId, before);
       await warehouse.purgeCollectedBefore(websiteId, before);

@@ -14,13 +14,13 @@ test.each([-10, 10])(
   'the clock of the region that stores an event is the event’s, also when it is %s minutes apart',
   async (minutes) => {
     const websiteId = randomUUID();
-    const findWebsiteRoute = async () => ({ region: 'eu', resetAt: null, deleted: false });
+    const findWebsiteStatus = async () => ({ region: 'eu', resetAt: null, deleted: false });
     const now = () => Date.now() + minutes * minuteMs;
     const peers = { PEER_SECRET: secret, PEERS: 'us=http://127.0.0.1:1' };
-    const eu = await startTestIngest({ REGION: 'eu', ...peers }, { findWebsiteRoute, now });
+    const eu = await startTestIngest({ REGION: 'eu', ...peers }, { findWebsiteStatus, now });
     const us = await startTestIngest(
       { REGION: 'us', ...peers, PEERS: `eu=http://127.0.0.1:${eu.port}` },
-      { findWebsiteRoute },
+      { findWebsiteStatus },
     );
     stops.push(us.stop, eu.stop);
 

@@ -15,7 +15,7 @@ export async function startTestRegions(
   const regionOf = new Map<string, RegionName>();
   /** Whose registry cannot be asked. */
   const withoutRegistry = new Set<RegionName>();
-  const routeFor = (asking: RegionName) => async (id: string) => {
+  const statusFor = (asking: RegionName) => async (id: string) => {
     if (withoutRegistry.has(asking)) throw new Error('The registry is away');
     const region = regionOf.get(id);
     return region ? { region, resetAt: null, deleted: false } : null;
@@ -28,7 +28,7 @@ export async function startTestRegions(
     const ofRegion = now[region];
     const ingest = await startTestIngest(
       { ...own, ...settings[region] },
-      { findWebsiteRoute: routeFor(region), ...(ofRegion && { now: ofRegion }) },
+      { findWebsiteStatus: statusFor(region), ...(ofRegion && { now: ofRegion }) },
     );
     wayTo[region].setTargets([{ host: '127.0.0.1', port: ingest.port }]);
     return ingest;

@@ -42,7 +42,7 @@ async function startBeside(answerTo: (elements: unknown[]) => { status: number; 
   const PEERS = `eu=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const us = await startTestIngest(
     { REGION: 'us', FORWARD_SPOOL: 'on', PEERS, PEER_SECRET: 'a secret between regions, long enough too' },
-    { findWebsiteRoute: async () => ({ region: 'eu', resetAt: null, deleted: false }) },
+    { findWebsiteStatus: async () => ({ region: 'eu', resetAt: null, deleted: false }) },
   );
   stops.push(us.stop, async () => void server.close());
   return { us, asked };

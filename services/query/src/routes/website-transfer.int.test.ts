@@ -124,7 +124,7 @@ test('exactly one of userId and teamId: anything else is 400 and changes nothing
 
 test('collection goes on as before: the collectors find the website where it was', async () => {
   const [website, teamId] = [await newWebsite(), await teamAs('team-owner')];
-  const before = await api.deps.registry.findWebsiteRoute(website.id);
+  const before = await api.deps.registry.findWebsiteStatus(website.id);
   await give(owner, website.id, { teamId });
-  expect(await api.deps.registry.findWebsiteRoute(website.id)).toEqual(before);
+  expect(await api.deps.registry.findWebsiteStatus(website.id)).toEqual(before);
 });
