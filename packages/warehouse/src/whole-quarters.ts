@@ -22,9 +22,10 @@ export function outsideWholeQuarters(question: Question, bind: Bind): string | u
   return `(created_at < ${instant(new Date(fromMs), bind)} OR created_at >= ${instant(new Date(toMs), bind)})`;
 }
 
-/** Events of the range that lie behind its last whole quarter. */
-export function afterWholeQuarters(question: Question, bind: Bind): string {
-  return `created_at >= ${instant(new Date(bounds(question).toMs), bind)}`;
+/** When (Unix ms) the end of the range begins in which an event outside of its whole quarters lies. */
+export function startOfEnd(question: Question, bind: Bind): string {
+  const [startMs, toMs] = [question.range.startAt.getTime(), bounds(question).toMs];
+  return `if(created_at >= ${instant(new Date(toMs), bind)}, ${bind(toMs, 'Int64')}, ${bind(startMs, 'Int64')})`;
 }
 
 /** Where the whole quarters of the range begin and end; at the same instant if there are none. */

@@ -4,7 +4,7 @@ import { buildQuery, type Query } from '../query.ts';
 import type { Answer } from '../question.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther, sideBySide } from '../timings.ts';
-import { afterWholeQuarters, outsideWholeQuarters, wholeQuarters } from '../whole-quarters.ts';
+import { outsideWholeQuarters, startOfEnd, wholeQuarters } from '../whole-quarters.ts';
 import {
   type CountedPage,
   CountRow,
@@ -51,7 +51,6 @@ const skipFrom = 1_000;
 /**
  * As `eventLogQuery`, of those quarters alone in which the page lies, with the count of all events in each row.
  * `isBounded`: nothing is read behind the quarter in which the page should end.
- * `outside`: of the range's events in no whole quarter (1) how many lie behind the last one, (2) how many there are.
  * `near`: (1) the instant (Unix ms) before which the page lies, (2) how many events lie at or behind it, at most
  * `offset`, (3) the instant before which nothing of the page lies, 0 if unknown, (4) how many events the range has.
  * Trap: with named elements ClickHouse (26.7) does not take them for the constants that an OFFSET needs.
@@ -62,27 +61,30 @@ function pageOfQuartersQuery(scope: LogScope, { offset, limit }: OffsetPage, isB
     const [first, last] = [bind(offset, 'Int64'), bind(offset + limit, 'Int64')];
     const isSkipped = offset < skipFrom ? '0' : `newer <= ${first}`;
     const isOutside = outsideWholeQuarters(question, bind);
-    const outside = isOutside
-      ? `(
-        SELECT (toInt64(countIf(${afterWholeQuarters(question, bind)})), toInt64(count()))
-        FROM events
-        WHERE ${logCondition(scope, bind)} AND ${isOutside}
-      )`
-      : '(toInt64(0), toInt64(0))';
+    const ofEnds = isOutside
+      ? `
+          UNION ALL
+          SELECT ${startOfEnd(question, bind)} AS start_ms, toInt64(count()) AS events
+          FROM events
+          WHERE ${logCondition(scope, bind)} AND ${isOutside}
+          GROUP BY start_ms`
+      : '';
     return `
     WITH
-      ${outside} AS outside,
       (
         SELECT (
           if(countIf(${isSkipped}) > 0, minIf(start_ms, ${isSkipped}), ${bind(question.range.endAt.getTime() + 1, 'Int64')}),
           maxIf(newer, ${isSkipped}),
           maxIf(start_ms, newer >= ${last}),
-          ifNull(outside.2, 0) + sum(events))
+          sum(events))
         FROM (
-          SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS start_ms, sum(${quarterEvents(question)}) AS events, ifNull(outside.1, 0) + sum(events) OVER (ORDER BY bucket DESC) AS newer
-          FROM site_15m
-          WHERE ${wholeQuarters(question, bind)}
-          GROUP BY bucket
+          SELECT start_ms, events, sum(events) OVER (ORDER BY start_ms DESC) AS newer
+          FROM (
+            SELECT toInt64(toUnixTimestamp(bucket)) * 1000 AS start_ms, sum(${quarterEvents(question)}) AS events
+            FROM site_15m
+            WHERE ${wholeQuarters(question, bind)}
+            GROUP BY bucket${ofEnds}
+          )
         )
       ) AS near
     SELECT near.4 AS total, ${LOG_FIELDS}
