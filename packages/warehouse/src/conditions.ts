@@ -13,6 +13,12 @@ export const VISITOR_OF_VISIT = sessionOf('max(visitor_key)');
 export const VISITOR_OF_ROW = sessionOf('visitor_key');
 
 /**
+ * How many visitors (`visitor`) rows of visits have: they are sorted and compared with their neighbours, for half the
+ * CPU of a set (DECISIONS.md, 2026-11-29). Rows of events repeat a visitor more often: for them a set is better.
+ */
+export const VISITORS_OF_VISITS = 'length(arrayCompact(arraySort(groupArray(visitor))))';
+
+/**
  * Stands for the visit's id in sets: a set of UUIDs costs twice as much. That two of three million visits share one has
  * a chance of one in four million.
  */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { NO_PROJECTION } from '../conditions.ts';
+import { NO_PROJECTION, VISITORS_OF_VISITS } from '../conditions.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
 import type { ReadFrom } from '../read-from.ts';
 import type { RunQuery } from '../run-query.ts';
 import { oneAfterTheOther } from '../timings.ts';
 import { cutVisits } from '../visit-rows.ts';
-import { getMetrics, type MetricOptions, rankedValues } from './metrics.ts';
+import { EVENTS, getMetrics, type MetricOptions, rankedValues } from './metrics.ts';
 import {
   areInSingleEvents,
   areInVisits,
@@ -31,7 +31,7 @@ const ExpandedMetricRow = z.object({
 });
 export type ExpandedMetric = z.infer<typeof ExpandedMetricRow>;
 
-const NUMBERS = `x AS name, sum(value_pageviews) AS pageviews, uniqExact(visitor) AS visitors, count() AS visits,
+const NUMBERS = `x AS name, sum(value_pageviews) AS pageviews, ${VISITORS_OF_VISITS} AS visitors, count() AS visits,
   countIf(visit_pageviews = 1) AS bounces, sum(visit_seconds) AS totaltime`;
 
 /** The five numbers of stats for each value, in the order of getMetrics. */
@@ -44,7 +44,8 @@ export async function getExpandedMetrics(
   const { type } = options;
   const all = async (rows: (bind: Bind) => string, cut: (bind: Bind) => string = () => '') => {
     const query = buildQuery(
-      (bind) => `${cut(bind)} SELECT ${NUMBERS} ${rankedValues(rows(bind), options, bind)} ${NO_PROJECTION}`,
+      (bind) =>
+        `${cut(bind)} SELECT ${NUMBERS} ${rankedValues(rows(bind), options, bind, type === 'event' ? EVENTS : 'visitors')} ${NO_PROJECTION}`,
     );
     const { rows: value, timing } = await run(query, question, ExpandedMetricRow);
     return { value, timing };

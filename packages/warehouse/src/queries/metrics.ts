@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NO_PROJECTION } from '../conditions.ts';
+import { NO_PROJECTION, VISITORS_OF_VISITS } from '../conditions.ts';
 import { containsText, equalsExactly } from '../filters.ts';
 import { type Bind, buildQuery } from '../query.ts';
 import type { Answer, Question } from '../question.ts';
@@ -45,7 +45,7 @@ export async function getMetrics(
   if (from === 'rollups' && areInVisits(question, type)) {
     const query = buildQuery(
       (bind) =>
-        `WITH ${cutOf(question, type, bind)} SELECT ${ranking(rowsOfVisits(question, type, bind), options, bind)} ${NO_PROJECTION}`,
+        `WITH ${cutOf(question, type, bind)} SELECT ${ranking(VISITORS_OF_VISITS, rowsOfVisits(question, type, bind), options, bind)} ${NO_PROJECTION}`,
     );
     const { rows, timing } = await run(query, question, MetricRow);
     return { value: rows, timing };
@@ -54,7 +54,7 @@ export async function getMetrics(
   if ((from === 'rollups' || type === 'event') && areInSingleEvents(question, type))
     return rankSingleEvents(run, question, options);
   const query = buildQuery(
-    (bind) => `SELECT ${ranking(rowsToRank(question, type, bind), options, bind)} ${NO_PROJECTION}`,
+    (bind) => `SELECT ${ranking(rankOfEvents(type), rowsToRank(question, type, bind), options, bind)} ${NO_PROJECTION}`,
   );
   const { rows, timing } = await run(query, question, MetricRow);
   return { value: rows, timing };
@@ -77,7 +77,7 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
     const query = buildQuery((bind) => {
       const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
       const cut = oneVisitorPerVisit ? '' : `WITH ${cutVisits(question, bind, null)}`;
-      return `${cut} SELECT ${ranking(rows, options, bind)} ${isInProjection(type) || hasFilters(question) ? '' : NO_PROJECTION}`;
+      return `${cut} SELECT ${ranking(rankOfEvents(type), rows, options, bind)} ${isInProjection(type) || hasFilters(question) ? '' : NO_PROJECTION}`;
     });
     const { rows, timing } = await run(query, question, MetricRow);
     timings.push(timing);
@@ -110,13 +110,16 @@ const isInProjection = (type: MetricType) => type === 'path' || type === 'event'
 
 const twoVisitorsQuery = (question: Question) => buildQuery((bind) => visitsOfTwoVisitors(question, bind));
 
-const rankOf = ({ type }: MetricOptions) => (type === 'event' ? 'sum(value_events)' : 'uniqExact(visitor)');
+/** What values are ranked by where `event` is the type. */
+export const EVENTS = 'sum(value_events)';
 
-const ranking = (rows: string, options: MetricOptions, bind: Bind) =>
-  `x, ${rankOf(options)} AS y ${rankedValues(rows, options, bind)}`;
+const rankOfEvents = (type: MetricType) => (type === 'event' ? EVENTS : 'uniqExact(visitor)');
 
-/** Everything behind the numbers of a SELECT: one row per value, ranked and cut. */
-export function rankedValues(rows: string, options: MetricOptions, bind: Bind): string {
+const ranking = (rank: string, rows: string, options: MetricOptions, bind: Bind) =>
+  `x, ${rank} AS y ${rankedValues(rows, options, bind, 'y')}`;
+
+/** Everything behind the numbers of a SELECT: one row per value, ranked by `rank` and cut. */
+export function rankedValues(rows: string, options: MetricOptions, bind: Bind, rank: string): string {
   const { type, limit, offset, search } = options;
   const { finish } = dimensions[type];
   const keys = keysOf(type);
@@ -124,6 +127,6 @@ export function rankedValues(rows: string, options: MetricOptions, bind: Bind): 
     FROM (${finish ? finish(rows) : rows})
     WHERE x != '' ${search ? `AND ${containsText('x', search, bind)}` : ''}
     GROUP BY ${keys}
-    ORDER BY ${rankOf(options)} DESC, ${keys}
+    ORDER BY ${rank} DESC, ${keys}
     LIMIT ${bind(limit, 'UInt64')} OFFSET ${bind(offset, 'UInt64')}`;
 }

@@ -5,6 +5,7 @@ import {
   VISIT_HASH,
   VISITOR_OF_ROW,
   VISITOR_OF_VISIT,
+  VISITORS_OF_VISITS,
   visitCondition,
   visitScope,
 } from '../conditions.ts';
@@ -53,8 +54,7 @@ export function statsQuery(question: Question, from: ReadFrom): Query {
  * How visitors are counted. Estimated: usually within half a percent, in half the time where they are many
  * (DECISIONS.md, 2026-11-29).
  */
-const visitorCount = ({ approximate }: Question) =>
-  approximate ? 'uniqCombined64(17)(visitor)' : 'uniqExact(visitor)';
+const visitorCount = ({ approximate }: Question) => (approximate ? 'uniqCombined64(17)(visitor)' : VISITORS_OF_VISITS);
 
 const fiveNumbers = (
   question: Question,
