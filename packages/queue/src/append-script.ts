@@ -124,6 +124,20 @@ local function adoptVisit(visits, at, id, first, last)
   end
 end
 
+-- A lent visit may come again, having gone on in its own session: as long as there, cut to the room that its neighbours leave it.
+local function stretchVisit(visits, lent)
+  for i, visit in ipairs(visits) do
+    if visit.id == lent.id then
+      local earlier, later = visits[i - 1], visits[i + 1]
+      local first, last = math.min(visit.first, lent.first), math.max(visit.last, lent.last)
+      visit.first = earlier and math.max(first, earlier.last) or first
+      visit.last = later and math.min(last, later.first) or last
+      return true
+    end
+  end
+  return false
+end
+
 -- The token of a session gives its visit back when the kept one has run out: from the start in the visit's id to its last event.
 local function adoptFromToken(visits, at, id, last)
   local high, low = unpack('>I2I4', id)
@@ -137,7 +151,7 @@ local function lendVisit(lenderKey, tokenVisit, tokenLast, session, visits, at)
   local visit = runningVisit(lent, at)
   if not visit or (visit.claimedBy ~= nobody and visit.claimedBy ~= session) then return end
   visit.claimedBy, visit.touched = session, now
-  adoptVisit(visits, at, visit.id, visit.first, visit.last)
+  if not stretchVisit(visits, visit) then adoptVisit(visits, at, visit.id, visit.first, visit.last) end
 end
 
 local function openVisit(visits, at, id)

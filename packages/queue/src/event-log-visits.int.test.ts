@@ -284,6 +284,26 @@ describe('identification', () => {
     expect(second).not.toBe(link.visitId);
   });
 
+  test('goes on from the last event of the visit, also when it came with that visit before', async () => {
+    const link = await anonymousVisit();
+    const user = randomUUID();
+    await visitOf(user, '10:05:00', { link });
+    await visitOf(link.sessionId, '10:20:00');
+    await visitOf(link.sessionId, '10:40:00');
+    expect(await visitOf(user, '10:45:00', { link: { ...link, lastAtMs: at('10:40:00') } })).toBe(link.visitId);
+    expect(await visitOf(user, '11:15:00')).toBe(link.visitId);
+  });
+
+  test('a visit that comes again does not reach over another visit of the id', async () => {
+    const link = await anonymousVisit();
+    const user = randomUUID();
+    const own = await visitOf(user, '09:20:00');
+    await visitOf(user, '10:05:00', { link });
+    for (const time of ['09:40:00', '09:15:00', '10:25:00']) await visitOf(link.sessionId, time);
+    expect(await visitOf(user, '10:38:00', { link: { ...link, lastAtMs: at('10:25:00') } })).toBe(link.visitId);
+    expect(await visitOf(user, '09:18:00')).toBe(own);
+  });
+
   test('the token suffices when the server has forgotten the visit', async () => {
     const link = await anonymousVisit();
     clockMs += 61 * minute;
