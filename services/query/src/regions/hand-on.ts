@@ -8,21 +8,16 @@ import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
 /** Statuses whose answers have no body. */
 const bodiless = [204, 304];
-/** Paths of collection, which no query process serves. */
-const collection = /^\/v1\/[^/?]+\/(send|batch)\/?(\?|$)/;
 
 /**
  * Hands a request on to the region that serves it, and its answer back, both as they stream. `target`: path and query
- * there. What another region has handed on stays here, and so do events that a wrong proxy brings: their collector
- * would believe that ours has seen them.
- * @throws ApiError 404 for events, 503 when that region cannot be reached, or when two regions disagree about which of
- * them it is
+ * there. What another region has handed on stays here.
+ * @throws ApiError 503 when that region cannot be reached, or when two regions disagree about which of them it is
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
   const { peers, config } = deps;
   const addressOf = createClientAddress(config);
   return async (c: Context<QueryEnv>, region: string, target: string): Promise<Response> => {
-    if (collection.test(target)) throw new ApiError('not-found', 'Not found');
     c.get('logFields').handedOnTo = region;
     if (c.get('peer'))
       throw new ApiError('service-unavailable', 'The regions disagree about which of them serves this.');
@@ -36,6 +31,11 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
         claim: { address: addressOf(c), ageMs: 0 },
         signal: c.req.raw.signal,
       });
+      // A proxy in front of a region that is down answers in its stead.
+      if (answer.headers['x-region'] !== region) {
+        answer.body.resume();
+        throw new PeerError(`Not region ${region} answered, with ${answer.status}`);
+      }
       const headers = new Headers();
       for (const [name, value] of Object.entries(passedHeaders(answer.headers))) headers.set(name, String(value));
       const isEmpty = bodiless.includes(answer.status) || method === 'HEAD';

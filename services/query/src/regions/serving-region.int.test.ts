@@ -112,6 +112,9 @@ test('events that a wrong proxy brings here are handed on to no collector: that 
   cameToEu.length = 0;
   for (const path of ['/v1/eu/send', '/v1/eu/batch', '/v1/eu/send/?x=1', '/v1/send', '/v1/batch/'])
     expect(await ask(path, headers, 'POST'), path).toMatchObject({ status: 404, region: 'us' });
+  // Nobody who sends events is told to log in.
+  for (const path of ['/v1/mars/send', '/v1/EU/batch'])
+    expect(await ask(path, {}, 'POST'), path).toMatchObject({ status: 404, region: 'us' });
   expect(cameToEu).toEqual([]);
 });
 
@@ -140,4 +143,28 @@ test('what says that a region hands it on, and cannot show it, is 503 and counte
   }
   expect(counts.peerClaimsRefused).toBe(20);
   expect(told).toEqual([['warn', { refused: 1 }]]);
+});
+
+test('what a proxy answers in the stead of a region that is down is 503 in our form, with Retry-After', async () => {
+  const answers: [status: number, type: string, body: string][] = [
+    [502, 'text/plain', ''],
+    [503, 'text/html', '<html>nginx</html>'],
+    [200, 'text/html', '<html>Welcome</html>'],
+    [404, 'application/json', '{}'],
+  ];
+  const proxy = createServer((request, response) => {
+    const [status, type, body] =
+      answers[Number(new URL(request.url ?? '', 'http://x').searchParams.get('answer'))] ?? [];
+    response.writeHead(status ?? 500, { 'content-type': type ?? '' }).end(body);
+  });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  const behindProxy = await api.newProcess({}, peersAt('eu', (proxy.address() as AddressInfo).port));
+  for (const [index, [status]] of answers.entries()) {
+    const answer = await createQueryApp(behindProxy.deps).request(`/v1/eu/heartbeat?answer=${index}`);
+    const said = [answer.status, answer.headers.get('x-region'), Number(answer.headers.get('retry-after')) > 0];
+    expect(said, String(status)).toEqual([503, 'us', true]);
+    expect(await answer.json()).toMatchObject({ error: { code: 'service-unavailable' } });
+  }
+  await behindProxy.close();
+  proxy.close();
 });

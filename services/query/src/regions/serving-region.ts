@@ -9,10 +9,13 @@ import { createHandOn } from './hand-on.ts';
 type RegionDeps = Pick<QueryDeps, 'peers' | 'config' | 'registry'>;
 
 const toldEveryMs = 60_000;
+/** Paths of collection, which no query process serves. */
+const collection = /^\/(api|v1|v1\/[^/?]+)\/(send|batch)\/?(\?|$)/;
 
 /**
  * Notes whether another region has handed the request on, and hands on what is pinned to another one. Before
- * authentication: that is theirs.
+ * authentication: that is theirs. Events that no collector takes (of an unknown region) or that a wrong proxy brings
+ * meet nothing: the collector of another region would believe that ours has seen them.
  */
 export function servePinnedRegion(
   deps: RegionDeps & Pick<QueryDeps, 'counts' | 'logger'>,
@@ -31,6 +34,7 @@ export function servePinnedRegion(
 
   return async (c, next) => {
     const target = targetOf(c);
+    if (collection.test(target)) throw new ApiError('not-found', 'Not found');
     const header = c.req.header(peerHeader);
     const claim = peers.claimOf({ method: c.req.method, path: target, header });
     c.set('peer', claim);
