@@ -6,6 +6,11 @@ variable "region" {
     condition     = can(regex("^[a-z][a-z0-9-]*$", var.region))
     error_message = "Lower-case letters, digits and dashes."
   }
+  # On the state of another region a plan for this one destroys that one's cluster and registry.
+  validation {
+    condition     = terraform.workspace == var.region
+    error_message = "Each region has its state in the workspace of its name: terraform workspace select -or-create ${var.region}"
+  }
 }
 
 variable "aws_region" {
