@@ -25,6 +25,15 @@ test('every YAML and JSON file can be read, and says nothing twice', () => {
   for (const file of json) expect(() => JSON.parse(read(file)), file).not.toThrow();
 });
 
+/** As Compose fills in `${NAME}`, `${NAME:?}` and `${NAME:-otherwise}`, one in the other too. */
+function fillIn(text: string, environment: Readonly<Record<string, string>>): string {
+  const filled = text.replace(
+    /\$\{(\w+)(?::\?|:-([^${}]*))?\}/g,
+    (_, name, otherwise = '') => environment[name] || otherwise,
+  );
+  return filled === text ? text : fillIn(filled, environment);
+}
+
 describe('the Dockerfile', () => {
   const text = read('deploy/Dockerfile');
   const instructions = text
@@ -100,6 +109,42 @@ describe('compose.yaml', () => {
         restart: 'unless-stopped',
         logging: { driver: 'local' },
       });
+  });
+
+  test('the registry is that of the machine, or for every process the one that .env names', () => {
+    for (const name of Object.keys(settings)) {
+      const url = (environment: Record<string, string>) =>
+        fillIn(compose.services[name].environment.DATABASE_URL, { POSTGRES_PASSWORD: 'a', ...environment });
+      expect(url({}), name).toBe('postgres://meridian:a@postgres:5432/meridian');
+      expect(url({ DATABASE_URL: '' }), name).toBe(url({}));
+      expect(url({ DATABASE_URL: 'postgres://registry/b' }), name).toBe('postgres://registry/b');
+    }
+  });
+
+  test('what a region has to be told to join others reaches its processes as it is in .env', () => {
+    const [, told = ''] = /^2\. Settings: ([\s\S]*?)\n3\. /m.exec(read('docs/runbooks/add-a-region.md')) ?? [];
+    const names = [...told.matchAll(/`([A-Z_]+)[=`]/g)].map(([, name = '']) => name);
+    expect(names).toEqual(expect.arrayContaining(['REGION', 'DATABASE_URL', 'APP_SECRET', 'PEERS', 'PEER_SECRET']));
+    const given = Object.fromEntries(names.map((name) => [name, `${name} of .env`]));
+    for (const service of Object.keys(settings)) {
+      const { environment, env_file } = compose.services[service];
+      expect(env_file, service).toEqual([{ path: '.env', required: false }]);
+      for (const name of names)
+        expect(fillIn(environment[name] ?? given[name], given), `${service}: ${name}`).toBe(given[name]);
+    }
+  });
+
+  test('the command is of one image whatever it is run for, and sees the city file that collectors read', () => {
+    const { migrate, meridian, ingest } = compose.services;
+    expect(migrate.image).toMatch(/^[a-z-]+$/);
+    for (const part of ['image', 'build', 'environment', 'volumes'])
+      expect(meridian[part], part).toEqual(migrate[part]);
+    expect(meridian.volumes).toEqual(ingest.volumes);
+  });
+
+  test('gives its processes the time that they may take to end', () => {
+    for (const name of ['ingest', 'worker', 'query'])
+      expect(Number(/^(\d+)s$/.exec(compose.services[name].stop_grace_period)?.[1]), name).toBeGreaterThan(95);
   });
 
   test('gives its processes no variable that they do not know, and every file that it mounts is there', () => {
