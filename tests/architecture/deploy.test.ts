@@ -1,6 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { judgeRedisSettings } from '@meridian/cli/checks/redis';
 import { CliConfig } from '@meridian/cli/config';
+import { serverConfig } from '@meridian/embedded/clickhouse-store';
+import { serverArguments } from '@meridian/embedded/postgres-store';
+import { durableSettings } from '@meridian/embedded/redis-store';
 import { IngestConfig } from '@meridian/ingest/config';
 import { QueryEnvironment } from '@meridian/query/config';
 import { WorkerConfig } from '@meridian/worker/config';
@@ -173,6 +177,90 @@ describe('compose.yaml', () => {
         .map((name) => name.trim())
         .sort(),
     ).toEqual([...required].sort());
+  });
+});
+
+describe('what a store is configured to keep is what the README promises', () => {
+  const compose = parse(read('deploy/compose.yaml'), { merge: true });
+
+  /** What a Redis is told: by lines of its file, or by its arguments, which count after them. */
+  const ofFile = (text: string) =>
+    Object.fromEntries(
+      text
+        .split('\n')
+        .filter((line) => /^[a-z]/.test(line))
+        .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1).trim()]),
+    );
+  const ofArguments = (given: string[]) =>
+    Object.fromEntries(
+      given.flatMap((argument, i) => (argument.startsWith('--') ? [[argument.slice(2), given[i + 1] ?? '']] : [])),
+    );
+
+  test('Redis: on the disk before it is acknowledged, and never evicted', () => {
+    const shipped = ofFile(read('infra/redis/redis.conf'));
+    const { redis } = compose.services;
+    expect(redis.volumes).toContain('../infra/redis/redis.conf:/etc/redis.conf:ro');
+    expect(redis.command.slice(0, 2)).toEqual(['redis-server', '/etc/redis.conf']);
+    expect(parse(read('infra/redis/kustomization.yaml')).configMapGenerator).toEqual([
+      { name: 'redis', files: ['redis.conf'] },
+    ]);
+    const [inCluster] = parseAllDocuments(read('infra/redis/kubernetes.yaml')).map((document) => document.toJS());
+    const { command } = inCluster.spec.template.spec.containers[0];
+    expect(command.slice(0, 2)).toEqual(['redis-server', '/etc/redis/redis.conf']);
+    const told: Record<string, Record<string, string>> = {
+      'infra/redis': shipped,
+      compose: {
+        ...shipped,
+        ...ofArguments(redis.command.map((argument: string) => fillIn(argument, {}))),
+      },
+      kubernetes: { ...shipped, ...ofArguments(command) },
+      embedded: { maxmemory: 'of the machine', ...durableSettings },
+    };
+    for (const [where, settings] of Object.entries(told)) {
+      expect(judgeRedisSettings(settings), where).toMatchObject({ status: 'OK' });
+      expect(settings.maxmemory, where).toMatch(/^[1-9]|^of/);
+      expect(settings['no-appendfsync-on-rewrite'] ?? 'no', where).toBe('no');
+      expect(settings['aof-load-truncated'] ?? 'yes', where).toBe('yes'); // or it does not come back after a crash
+    }
+  });
+
+  test('ClickHouse: an acknowledged insert is on its disk', () => {
+    expect(compose.services.clickhouse.volumes).toContain(
+      '../infra/clickhouse/server.xml:/etc/clickhouse-server/config.d/meridian.xml:ro',
+    );
+    const withoutComments = (xml: string) => xml.replace(/<!--[\s\S]*?-->/g, '');
+    for (const [where, xml] of Object.entries({
+      'infra/clickhouse': read('infra/clickhouse/server.xml'),
+      embedded: serverConfig('password'),
+    })) {
+      const [, mergeTree = ''] = /<merge_tree>([\s\S]*?)<\/merge_tree>/.exec(withoutComments(xml)) ?? [];
+      expect(mergeTree.replace(/\s/g, ''), where).toBe(
+        '<fsync_after_insert>1</fsync_after_insert><fsync_part_directory>1</fsync_part_directory>',
+      );
+    }
+    // The other files are read beside it.
+    for (const file of ['small.xml', 'users.xml'])
+      expect(withoutComments(read(`infra/clickhouse/${file}`)), file).not.toMatch(/fsync|async_insert|<merge_tree/);
+  });
+
+  test('PostgreSQL: a commit is on its disk, and nothing that hangs holds up the API', () => {
+    const timeouts = { statement_timeout: 5, lock_timeout: 2, idle_in_transaction_session_timeout: 10 };
+    const shipped = Object.fromEntries(
+      [...read('infra/postgres/postgresql.conf').matchAll(/^(\w+) = (.*)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    const { command, volumes } = compose.services.postgres;
+    expect(volumes).toContain('../infra/postgres/postgresql.conf:/etc/postgresql.conf:ro');
+    expect(command).toEqual(['postgres', '-c', 'config_file=/etc/postgresql.conf']);
+    for (const [name, seconds] of Object.entries(timeouts)) {
+      expect(shipped[name]).toBe(`${seconds}s`);
+      expect(read('infra/terraform/registry.tf')).toMatch(new RegExp(`^ *${name} += "${seconds}000"$`, 'm'));
+    }
+    // The server's defaults are the safe ones.
+    const unsafe = /\b(fsync|synchronous_commit|full_page_writes)\b/;
+    expect(Object.keys(shipped).filter((name) => unsafe.test(name))).toEqual([]);
+    expect(serverArguments('folder', 5432).filter((argument) => unsafe.test(argument))).toEqual([]);
+    for (const file of ['infra/terraform/registry.tf', 'packages/embedded/src/testcontainers-stores.ts'])
+      expect(read(file), file).not.toMatch(unsafe);
   });
 });
 

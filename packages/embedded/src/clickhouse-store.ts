@@ -14,7 +14,7 @@ export function startClickHouse(host: StoreHost, clusterConfig?: string): Promis
   const { dataDir } = host;
   return host.withProgress('clickhouse', async () => {
     const directory = dataDir.makeDirectory('clickhouse');
-    const configFile = dataDir.writeFile(join(directory, 'meridian.xml'), config(dataDir.password));
+    const configFile = dataDir.writeFile(join(directory, 'meridian.xml'), serverConfig(dataDir.password));
     // ClickHouse merges what lies in the folder of this name.
     const moreConfig = dataDir.makeDirectory(join('clickhouse', 'meridian.d'));
     dataDir.writeFile(join(moreConfig, 'users.xml'), productUsers(dataDir.password));
@@ -39,7 +39,7 @@ export function startClickHouse(host: StoreHost, clusterConfig?: string): Promis
  * session is the one of the user `default`, which therefore cannot have a password and has no other rights than that
  * session needs.
  */
-function config(password: string): string {
+export function serverConfig(password: string): string {
   return `<clickhouse>
   <users_config>meridian.xml</users_config>
   <profiles><default/></profiles>

@@ -65,7 +65,7 @@ async function createCluster(dataDir: DataDir, initdb: string, directory: string
   rmSync(work, { recursive: true });
 }
 
-function serverArguments(directory: string, port: number): string[] {
+export function serverArguments(directory: string, port: number): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',

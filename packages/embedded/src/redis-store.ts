@@ -7,13 +7,17 @@ import type { StoreHost } from './store-host.ts';
 /** The product uses one; tests use one per test file, and several runs share a server. They cost next to nothing. */
 export const logicalDatabases = 2_000;
 
+/** Every write is on the disk before it is acknowledged, and nothing is ever evicted. */
+export const durableSettings = {
+  appendonly: 'yes',
+  appendfsync: 'always',
+  'maxmemory-policy': 'noeviction',
+};
+
 /** Share of the machine's memory that Redis may fill before it refuses writes. */
 const memoryShare = 0.25;
 
-/**
- * Starts Redis on 127.0.0.1 and returns its address. Every write is on the disk before it is acknowledged, and nothing
- * is ever evicted.
- */
+/** Starts Redis on 127.0.0.1 and returns its address. */
 export async function startRedis(host: StoreHost): Promise<string> {
   const { dataDir } = host;
   const executable = await resolveRedisExecutable(host.onProgress);
@@ -23,11 +27,9 @@ export async function startRedis(host: StoreHost): Promise<string> {
       bind: '127.0.0.1',
       requirepass: dataDir.password, // in a file, since everybody can read the arguments of a process
       databases: logicalDatabases,
-      appendonly: 'yes',
-      appendfsync: 'always',
+      ...durableSettings,
       save: '""',
       maxmemory: Math.floor(memoryMaxBytes() * memoryShare),
-      'maxmemory-policy': 'noeviction',
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`);
     const configFile = dataDir.writeFile(join(directory, 'meridian.conf'), lines.join(''));

@@ -1,5 +1,5 @@
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers';
-import { logicalDatabases } from './redis-store.ts';
+import { durableSettings, logicalDatabases } from './redis-store.ts';
 import type { Stores, StoresOptions } from './stores.ts';
 
 const password = 'meridian';
@@ -52,12 +52,7 @@ function clickhouse(): GenericContainer {
 }
 
 function redis(): GenericContainer {
-  const settings = {
-    appendonly: 'yes',
-    appendfsync: 'always',
-    'maxmemory-policy': 'noeviction',
-    databases: logicalDatabases,
-  };
+  const settings = { ...durableSettings, databases: logicalDatabases };
   return new GenericContainer('redis:8-alpine')
     .withCommand(['redis-server', ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])])
     .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/));
