@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliConfig } from '@meridian/cli/config';
@@ -49,6 +50,7 @@ const everything = {
   region: 'eu',
   peers: { us: 'https://us.example.com', eu: 'https://eu.example.com' },
   mode: 'cloud',
+  stopDelayMs: 10_000,
   settings: {
     GEOIP_DB: '/geoip/city.mmdb',
     TRUSTED_PROXIES: '10.0.0.0/16',
@@ -113,6 +115,7 @@ describe('values', () => {
       { image: { repository: 'meridian', tag: 'latest' } },
       { peers: { eu: 'eu.example.com' } },
       { mode: 'demo' },
+      { stopDelayMs: 10_001 },
       { ingress: { enabled: true, host: '' } },
     ]) {
       expect(isValid({ ...values, ...wrong }), JSON.stringify(wrong)).toBe(false);
@@ -160,6 +163,7 @@ test('what the values say arrives: settings as text, those of a service before t
   const env = envOf(ingest);
   expect(env.get('PEERS').value).toBe('eu=https://eu.example.com,us=https://us.example.com');
   expect(env.get('EVENT_LOG_MAX_BYTES').value).toBe('1500000000');
+  expect(env.get('STOP_DELAY_MS').value).toBe('10000');
   expect(env.get('LOG_LEVEL').value).toBe('warn');
   const withGeoFile = withPods(full).filter(({ spec }) => spec.template.spec.volumes);
   expect(withGeoFile.map(partOf).sort()).toEqual(['ingest', 'operator']);
@@ -260,6 +264,17 @@ test('collection goes to ingest under every prefix that the API has, everything 
   );
   expect(byMatch).toEqual([...collect.map((path) => [path, 'eu-ingest', 3001]), ['/', 'eu-query', 3002]]);
   expect(render({})).not.toContainEqual(expect.objectContaining({ kind: 'Ingress' }));
+});
+
+test('the operator’s pod ends at SIGTERM', async () => {
+  const [operator] = full.filter((manifest) => manifest.kind === 'Deployment' && partOf(manifest) === 'operator');
+  const [, flag, program] = containerOf(operator).command;
+  const child = spawn(process.execPath, [flag, `${program}; console.log('there')`], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
 test('nobody reaches the operator’s pod, and of a worker only its metrics', () => {

@@ -77,8 +77,7 @@ volumes:
 {{ include "meridian.secretEnv" (dict "root" $root "name" "DATABASE_REPLICA_URL" "optional" true) }}
 {{ include "meridian.secretEnv" (dict "root" $root "name" "APP_SECRET") }}
 {{ include "meridian.secretEnv" (dict "root" $root "name" "APP_SECRET_PREVIOUS" "optional" true) }}
-{{- /* Longer than it takes until nobody sends to a pod that is about to end. */}}
-- { name: STOP_DELAY_MS, value: "5000" }
+- { name: STOP_DELAY_MS, value: {{ .root.Values.stopDelayMs | int | quote }} }
 {{- end }}
 {{- if or $isPublic (eq $part "operator") }}
 {{- with $root.Values.peers }}
