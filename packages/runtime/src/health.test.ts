@@ -1,20 +1,19 @@
 import { expect, test, vi } from 'vitest';
-import { checkReadiness, untilFirstSuccess } from './health.ts';
+import { createReadiness } from './health.ts';
+
+const works = async () => {};
+const fails = () => Promise.reject(new Error());
 
 test('what fails and what does not answer in time is named', async () => {
-  const checks = {
-    works: async () => {},
-    fails: () => Promise.reject(new Error()),
-    hangs: () => new Promise(() => {}),
-  };
-  expect(await checkReadiness(checks, 20)).toEqual({ ok: false, notReady: ['fails', 'hangs'] });
+  const own = { works, fails, hangs: () => new Promise(() => {}) };
+  expect(await createReadiness({ own }, 20)()).toEqual({ ok: false, notReady: ['fails', 'hangs'] });
 });
 
-test('a check that counts until its first success fails until then, and never again', async () => {
-  const check = vi.fn(() => Promise.reject(new Error()));
-  const once = untilFirstSuccess(check);
-  await expect(once()).rejects.toThrow();
-  check.mockImplementationOnce(() => Promise.resolve() as Promise<never>);
-  await once();
-  await once();
+test('a store counts until it is reached for the first time; from then on its absence is only told', async () => {
+  const store = vi.fn(fails);
+  const readiness = createReadiness({ own: { works }, stores: { store } });
+  expect(await readiness()).toEqual({ ok: false, notReady: ['store'] });
+  store.mockImplementationOnce(works as () => Promise<never>);
+  expect(await readiness()).toEqual({ ok: true, notReady: [] });
+  expect(await readiness()).toEqual({ ok: true, notReady: ['store'] });
 });

@@ -3,18 +3,39 @@ import { withinMs } from './within-ms.ts';
 /** Answers whether a part can do its work now; throws or rejects when it cannot. */
 export type ReadinessCheck = () => Promise<unknown>;
 
-type Readiness = { ok: boolean; notReady: string[] };
+/**
+ * By names that say nothing secret. `own`: what this process alone needs. `stores`: what all processes of the region
+ * share.
+ */
+export type ReadinessChecks = {
+  own?: Record<string, ReadinessCheck>;
+  stores?: Record<string, ReadinessCheck>;
+};
+
+/** `ok`: requests should come here. `notReady`: what does not work at the moment. */
+export type Readiness = { ok: boolean; notReady: string[] };
 
 /**
- * Asks all parts at once; a part that does not answer within `timeoutMs` is not ready.
- * `notReady` holds the names as given, so they must say nothing secret.
+ * Whether a process should get requests: when all of its own works, and each store has been reached once. A store that
+ * goes away later is away from all: were they taken out of service, nobody would be left to tell clients when to come
+ * again, and to answer what needs no such store. A part that does not answer within `timeoutMs` does not work.
  */
-export async function checkReadiness(checks: Record<string, ReadinessCheck>, timeoutMs = 1_000): Promise<Readiness> {
+export function createReadiness({ own = {}, stores = {} }: ReadinessChecks, timeoutMs = 1_000) {
+  const reached = new Set<string>();
+  return async (): Promise<Readiness> => {
+    const [failing, away] = await Promise.all([failingOf(own, timeoutMs), failingOf(stores, timeoutMs)]);
+    for (const name of Object.keys(stores)) if (!away.includes(name)) reached.add(name);
+    const ok = failing.length === 0 && away.every((name) => reached.has(name));
+    return { ok, notReady: [...failing, ...away] };
+  };
+}
+
+/** The names of the checks that fail; all are asked at once. */
+async function failingOf(checks: Record<string, ReadinessCheck>, timeoutMs: number): Promise<string[]> {
   const outcomes = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => ((await answersInTime(check, timeoutMs)) ? [] : [name])),
   );
-  const notReady = outcomes.flat();
-  return { ok: notReady.length === 0, notReady };
+  return outcomes.flat();
 }
 
 async function answersInTime(check: ReadinessCheck, timeoutMs: number): Promise<boolean> {
@@ -24,14 +45,4 @@ async function answersInTime(check: ReadinessCheck, timeoutMs: number): Promise<
   } catch {
     return false;
   }
-}
-
-/** The check until it has succeeded once; from then on nothing. */
-export function untilFirstSuccess(check: ReadinessCheck): ReadinessCheck {
-  let succeeded = false;
-  return async () => {
-    if (succeeded) return;
-    await check();
-    succeeded = true;
-  };
 }

@@ -53,7 +53,7 @@ export async function startTestIngest(
     logger,
     ...(options.now && { now: options.now }),
   });
-  const server = await listen(createProcessRoutes(handle, { redis: () => redis.ping() }), {
+  const server = await listen(createProcessRoutes(handle, { stores: { redis: () => redis.ping() } }), {
     port: 0,
     host: '127.0.0.1',
   });

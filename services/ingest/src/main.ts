@@ -1,7 +1,6 @@
 import { createPeers } from '@meridian/peers/peers';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
-import { untilFirstSuccess } from '@meridian/runtime/health';
 import { createDrain } from '@meridian/runtime/http/drain';
 import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import { createLogger } from '@meridian/runtime/logger';
@@ -48,10 +47,8 @@ runProcess({ logger }, async (life) => {
   await serveMetricsOf({ life, logger, config }, collectMetrics(counts));
   const handle = await createIngest({ redis, subscriber, registry, peers, config, counts, logger });
   const { check: stopping, drain } = createDrain(config.STOP_DELAY_MS);
-  // A collector that has reached Postgres collects without it for the websites that it knows: it must not be taken out
-  // of service then.
-  const postgres = untilFirstSuccess(registry.ping);
-  const routes = createProcessRoutes(handle, { redis: () => redis.ping(), postgres, stopping });
+  const stores = { redis: () => redis.ping(), postgres: registry.ping };
+  const routes = createProcessRoutes(handle, { own: { stopping }, stores });
   const server = await listenOrSay('PORT', routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
   life.onStop('http', async () => {
     await drain();

@@ -42,9 +42,12 @@ async function expectRefused(): Promise<void> {
 
 test('while Redis is down every event is refused with Retry-After; afterwards events are taken, and none of the refused ones appears', async () => {
   await untilTaken();
+  expect((await call(ingest.port, 'GET', '/readyz', undefined, {})).status).toBe(200);
   await redis.kill();
   await expectRefused();
-  expect((await call(ingest.port, 'GET', '/readyz', undefined, {})).status).toBe(503);
+  // It stays in service: who else would tell senders when to come again?
+  const ready = await call(ingest.port, 'GET', '/readyz', undefined, {});
+  expect([ready.status, JSON.parse(ready.text)]).toEqual([200, { ok: true, notReady: ['redis'] }]);
   expect((await call(ingest.port, 'GET', '/livez', undefined, {})).status).toBe(200);
   // What needs no storing is answered as ever.
   expect((await ingest.send('{')).status).toBe(400);

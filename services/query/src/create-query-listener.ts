@@ -1,14 +1,14 @@
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { errorBody } from '@meridian/contract/errors';
-import type { ReadinessCheck } from '@meridian/runtime/health';
+import { createReadiness, type ReadinessCheck } from '@meridian/runtime/health';
 import { answerProcessRoute, plainHeaders } from '@meridian/runtime/http/process-routes';
 import { createQueryApp } from './create-query-app.ts';
 import type { QueryDeps } from './query-env.ts';
 import { createPeerAnswers } from './regions/answer-peer.ts';
 
-/** The query API for a node:http server, and what says whether it is alive and ready; `more` checks of that. */
-export function createQueryListener(deps: QueryDeps, more: Record<string, ReadinessCheck> = {}): RequestListener {
+/** The query API for a node:http server, and what says whether it is alive and ready; `own` checks of that. */
+export function createQueryListener(deps: QueryDeps, own: Record<string, ReadinessCheck> = {}): RequestListener {
   const app = createQueryApp(deps);
   const answer = getRequestListener(app.fetch, {
     // HTTP/1.0 may come without Host.
@@ -19,9 +19,10 @@ export function createQueryListener(deps: QueryDeps, more: Record<string, Readin
   });
   const answerPeer = createPeerAnswers(deps);
   const { registry, warehouse, redis } = deps;
-  const checks = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping(), ...more };
+  const stores = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping() };
+  const readiness = createReadiness({ own, stores });
   return (request, response) => {
-    if (answerProcessRoute(request, response, checks) || answerPeer(request, response)) return;
+    if (answerProcessRoute(request, response, readiness) || answerPeer(request, response)) return;
     void answer(request, response);
   };
 }

@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorBody } from '@meridian/contract/errors';
-import { checkReadiness, type ReadinessCheck } from '../health.ts';
+import type { Readiness } from '../health.ts';
 
 /**
- * Answers GET /livez (the process runs) and /readyz (it can work; `notReady` names the checks that fail).
+ * Answers GET /livez (the process runs) and /readyz (requests should come here).
  * False: the path is another one, and nothing was done.
  */
 export function answerProcessRoute(
   request: IncomingMessage,
   response: ServerResponse,
-  checks: Record<string, ReadinessCheck>,
+  readiness: () => Promise<Readiness>,
 ): boolean {
   const path = request.url?.split('?')[0];
   if (path !== '/livez' && path !== '/readyz') return false;
   if (path === '/livez') answerPlainly(response, 200, { ok: true });
   else {
-    void checkReadiness(checks).then((readiness) => answerPlainly(response, readiness.ok ? 200 : 503, readiness));
+    void readiness().then((found) => answerPlainly(response, found.ok ? 200 : 503, found));
   }
   return true;
 }
