@@ -41,10 +41,8 @@ export function authenticate(deps: AuthDeps): MiddlewareHandler<QueryEnv> {
       c.set('reader', reader);
       return next();
     }
-    const caller =
-      credential?.kind === 'api-key'
-        ? await callerOfKey(deps, credential.key, touch)
-        : credential && (await callerOfSession(deps, tokens, credential.token));
+    const session = credential?.kind === 'session' && (await callerOfSession(deps, tokens, credential.token));
+    const caller = session || (credential?.key && (await callerOfKey(deps, credential.key, touch)));
     if (!caller) throw new ApiError('unauthorized', 'Unauthorized');
     c.set('caller', caller);
     c.set('reader', caller);

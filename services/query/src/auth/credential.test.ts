@@ -31,8 +31,8 @@ describe('a credential', () => {
     for (const nothing of ['', 'undefined', 'null', 'None']) expect(read(`Bearer ${key}`, nothing)).toEqual(byKey);
   });
 
-  test('where both differ: the session token on self-hosted, the key of x-umami-api-key otherwise', () => {
-    expect(read(`Bearer ${token}`, key)).toEqual(bySession);
+  test('where both differ: the session token on self-hosted, which the key may stand in for; the key of x-umami-api-key otherwise', () => {
+    expect(read(`Bearer ${token}`, key)).toEqual({ ...bySession, key });
     expect(read(`Bearer ${token}`, key, 'cloud')).toEqual(byKey);
     expect(read(`Bearer ${otherKey}`, key)).toEqual(byKey);
   });

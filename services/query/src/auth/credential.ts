@@ -1,8 +1,8 @@
 import { isApiKey } from '@meridian/registry/credentials';
 import type { QueryConfig } from '../query-env.ts';
 
-/** Of an account. */
-type AccountCredential = { kind: 'api-key'; key: string } | { kind: 'session'; token: string };
+/** Of an account. `key`: sent beside a token, and counts when that is none of ours, as a login proxy's. */
+type AccountCredential = { kind: 'api-key'; key: string } | { kind: 'session'; token: string; key?: string };
 
 export type Credential = AccountCredential | { kind: 'share'; token: string };
 
@@ -33,10 +33,11 @@ export function readCredential(headers: CredentialHeaders, mode: QueryConfig['mo
  */
 function readAccountCredential(headers: AccountHeaders, mode: QueryConfig['mode']): AccountCredential | null {
   const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-  if (mode === 'self-hosted' && bearer !== undefined && isToken(bearer)) return { kind: 'session', token: bearer };
   const { apiKey } = headers;
   const key = apiKey === undefined || apiKey === '' || nothing.has(apiKey) ? bearer : apiKey;
-  return key !== undefined && isApiKey(key) ? { kind: 'api-key', key } : null;
+  const byKey = key !== undefined && isApiKey(key) ? { kind: 'api-key' as const, key } : null;
+  if (mode === 'cloud' || bearer === undefined || !isToken(bearer)) return byKey;
+  return { kind: 'session', token: bearer, ...(byKey && { key: byKey.key }) };
 }
 
 function isToken(text: string): boolean {

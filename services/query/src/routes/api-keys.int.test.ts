@@ -55,6 +55,19 @@ test('a key is accepted in either header and names its owner', async () => {
   expect((await api.ok('GET', '/me', { token: account.token })).apiKey).toBeNull();
 });
 
+test('a key counts beside the token of a login proxy, which is none of ours; a session of ours comes before it', async () => {
+  const [account, other] = [await api.newAccount(), await api.newAccount()];
+  const { key } = await newKey(account.token);
+  const me = async (bearer: string) => {
+    const answer = await api.call('GET', '/me', {
+      headers: { authorization: `Bearer ${bearer}`, 'x-umami-api-key': key },
+    });
+    return [answer.status, answer.json.user?.id];
+  };
+  expect(await me('eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl')).toEqual([200, account.id]);
+  expect(await me(other.token)).toEqual([200, other.id]);
+});
+
 test('use sets lastUsedAt', async () => {
   const { token } = await api.newAccount();
   const { key } = await newKey(token);

@@ -53,8 +53,8 @@ test('a range of one millisecond holds the events of that millisecond, on every 
 
 test('what is no bound is 400 that names it, a range that is turned round is 400, on every route', async () => {
   const site = await api.siteWith([{ t: instant }]);
-  const bad = ['abc', 'NaN', '1e3', '-1', '9e99', '0x10', '%201%20', '1;2', '{}', '[]', '99999999999999999999'];
-  const badDates = ['2026-02-30', '2026-13-01', 'June%201', '20260601', '2026-W23', '0001-01-01', '9999-12-31', 'now'];
+  const bad = ['abc', 'NaN', '1e3', '-', '9e99', '0x10', '%201%20', '1;2', '{}', '[]', '99999999999999999999'];
+  const badDates = ['2026-02-30', '2026-13-01', 'June%201', '20260601', '2026-W23', 'now', '2026-06-01T10:00%2B25:99'];
   for (const route of routes) {
     for (const [names, values] of [
       [['startAt', 'endAt'], bad],
@@ -72,6 +72,53 @@ test('what is no bound is 400 that names it, a range that is turned round is 400
     expect([turned.status, turned.json.error.code], route).toEqual([400, 'bad-request']);
   }
 }, 120_000);
+
+test('bounds however far away are taken, on every route, with the numbers of the years between', async () => {
+  const site = await api.siteWith([
+    { t: instant, visit: 'a' },
+    { t: instant + 1, visit: 'a' },
+    { t: instant, visit: 'b' },
+  ]);
+  for (const route of routes) {
+    const near = await getRaw(site, route, `startDate=2026-06-10&endDate=2026-06-10&unit=year`);
+    const total = route === '/pageviews' ? near.json.pageviews[0].y : near.json;
+    for (const range of [
+      'startDate=1970-01-01&endDate=2026-12-31&timezone=Europe/Berlin',
+      'startDate=1900-01-01&endDate=9999-12-31',
+      'startDate=0001-01-01&endDate=9999-12-31&timezone=America/New_York',
+      'startAt=-1&endAt=999999999999999&timezone=Asia/Kathmandu',
+      'startAt=-62135596800000&endDate=2300-01-01',
+    ]) {
+      const { status, json } = await getRaw(site, route, `${range}&unit=year&compare=yoy`);
+      expect(status, `${route} ${range}`).toBe(200);
+      if (route === '/pageviews')
+        expect(json.pageviews.filter(({ y }: { y: number }) => y > 0)).toEqual([{ x: '2026-01-01', y: total }]);
+      else if (route === '/stats') expect(json, range).toMatchObject(total);
+      else expect(json, `${route} ${range}`).toEqual(total);
+    }
+  }
+}, 120_000);
+
+test('a series has the points of the years 1900 to 2299 that its range touches', async () => {
+  const site = await api.siteWith([{ t: instant }]);
+  const series = async (query: Parameters<Site['ask']>[1]) => {
+    const { startDate, endDate, pageviews, compare } = await site.ask('/pageviews', query);
+    return [startDate, endDate, pageviews.length, pageviews[0].x, pageviews.at(-1).x, compare?.startDate];
+  };
+  const all = { startDate: '0001-01-01', endDate: '9999-12-31' };
+  const [from, to] = ['1900-01-01T00:00:00.000Z', '2299-12-31T23:59:59.999Z'];
+  expect(await series({ ...all, unit: 'year' })).toEqual([from, to, 400, '1900-01-01', '2299-01-01', undefined]);
+  expect(await series({ ...all, unit: 'month', compare: 'prev' })).toEqual([
+    ...[from, to, 4_800, '1900-01-01', '2299-12-01'],
+    '1500-01-01T00:00:00.000Z',
+  ]);
+  expect((await site.get('/pageviews', { ...all, unit: 'day' })).json.error.message).toMatch(/month$/);
+  const kathmandu = { startDate: '1970-01-01', endDate: '2026-06-30', unit: 'month', timezone: 'Asia/Kathmandu' };
+  expect(await series(kathmandu)).toEqual([
+    ...['1969-12-31T18:30:00.000Z', '2026-06-30T18:14:59.999Z', 678, '1970-01-01', '2026-06-01'],
+    undefined,
+  ]);
+});
 
 test('seconds in place of milliseconds are a range in 1970 and no fault', async () => {
   const site = await api.siteWith([{ t: instant }]);
@@ -100,6 +147,10 @@ test('startAt and endAt win over dates, bound by bound; dates are read in the zo
     '2026-05-31T18:15:00.000Z',
     '2026-05-31T18:30:00.000Z',
   ]);
+  // As Postgres prints it.
+  expect(await resolved({ ...dates, startDate: '2026-06-01 10:00:00.25+02', endDate: '2026-06-01T24:00:00Z' })).toEqual(
+    ['2026-06-01T08:00:00.250Z', '2026-06-02T00:00:00.000Z'],
+  );
   expect(await resolved({ ...dates, startDate: '2026-05-31T20:00:00.5-03:00', endDate: '2026-06-01T00:00Z' })).toEqual([
     '2026-05-31T23:00:00.500Z',
     '2026-06-01T00:00:00.000Z',

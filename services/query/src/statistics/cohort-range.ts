@@ -1,6 +1,6 @@
 import { cohortRangePattern } from '@meridian/contract/segments';
 import type { DateRange } from '@meridian/warehouse/question';
-import { earliestMs, latestMs } from './resolve-date-range.ts';
+import { earliestMs, supportedRange } from './resolve-date-range.ts';
 import type { TimeZone } from './time-zone.ts';
 
 const hourMs = 3_600_000;
@@ -12,16 +12,10 @@ const hourMs = 3_600_000;
  */
 export function cohortRange(text: string, zone: TimeZone, now: Date): DateRange {
   const [, from, to, count, unit] = cohortRangePattern.exec(text) ?? [];
-  if (from !== undefined) return rangeOf(Number(from), Number(to));
-  if (unit === undefined) return rangeOf(earliestMs, latestMs);
-  return rangeOf(startOf(unit, Math.max(0, Number(count) - 1), now.getTime(), zone), now.getTime());
+  if (from !== undefined) return supportedRange(Number(from), Number(to));
+  if (unit === undefined) return supportedRange(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  return supportedRange(startOf(unit, Math.max(0, Number(count) - 1), now.getTime(), zone), now.getTime());
 }
-
-const bounded = (ms: number) => Math.min(Math.max(ms, earliestMs), latestMs);
-const rangeOf = (fromMs: number, toMs: number) => ({
-  startAt: new Date(bounded(fromMs)),
-  endAt: new Date(bounded(toMs)),
-});
 
 /** Where the unit of the calendar begins that lies `count` units before the one that holds `nowMs`. */
 function startOf(unit: string, count: number, nowMs: number, zone: TimeZone): number {

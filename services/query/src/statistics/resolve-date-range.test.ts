@@ -62,10 +62,18 @@ test('a datetime has its own offset, or that of the time zone', () => {
   const start = (startDate: string, timezone = 'Europe/Berlin') => resolve({ startDate, timezone })[0];
   expect(start('2026-06-10T14:00:00+02:00')).toBe('2026-06-10T12:00:00.000Z');
   expect(start('2026-06-10T14:00:00-0330')).toBe('2026-06-10T17:30:00.000Z');
+  expect(start('2026-06-10 14:00:00.5+02')).toBe('2026-06-10T12:00:00.500Z');
+  expect(start('2026-06-10T14:00-09')).toBe('2026-06-10T23:00:00.000Z');
+  expect(start('2026-06-10T00:00+23:59')).toBe('2026-06-09T00:01:00.000Z');
   expect(start('2026-06-10T12:00:00.001z')).toBe('2026-06-10T12:00:00.001Z');
   expect(start('2026-06-10T12:00:00.123456Z')).toBe('2026-06-10T12:00:00.123Z');
   expect(start('2026-06-10T12:00')).toBe('2026-06-10T10:00:00.000Z');
   expect(start('2026-06-10 12:00:30', 'UTC')).toBe('2026-06-10T12:00:30.000Z');
+});
+
+test('24:00 is the midnight at which the day ends', () => {
+  expect(resolve({ startDate: '2026-06-10T24:00', timezone: 'Europe/Berlin' })[0]).toBe('2026-06-10T22:00:00.000Z');
+  expect(resolve({ endDate: '2026-06-10T24:00:00.000Z' })[1]).toBe('2026-06-11T00:00:00.000Z');
 });
 
 test('a local datetime that the clock shows twice begins the first time and ends the last', () => {
@@ -94,17 +102,41 @@ test.each([
     '2026-02-30',
     '2026-13-01',
     '2026-00-10',
-    '2026-06-10T24:00',
+    '2026-06-10T24:01',
+    '2026-06-10T24:00:00.001Z',
+    '2026-06-10T25:00',
+    '2026-06-10T10:00+25:99',
+    '2026-06-10T10:00+24',
+    '2026-06-10T10:00-02:60',
+    '0000-02-30',
   ],
   ...['2026-06-10T12:60', '2026-06-10T12', '2026-06-10Z', '2026-06-10T12:00+5', '+002026-06-10', '2025-02-29'],
 ])('400 that names startDate: %s', (value) => {
   expect(() => resolve({ startDate: value })).toThrow(names('startDate'));
 });
 
-test('bounds outside of 1970 to 2200 are 400, those years are taken', () => {
-  expect(() => resolve({ startAt: -1 })).toThrow(names('startAt'));
-  expect(() => resolve({ endDate: '9999-12-31' })).toThrow(names('endDate'));
-  expect(resolve({ startAt: 0, endAt: at('2100-01-01T00:00:00Z') })[0]).toBe('1970-01-01T00:00:00.000Z');
+test('bounds of the years 1900 to 2299 are taken as they are, in every zone', () => {
+  expect(resolve({ startAt: 0, endDate: '2299-12-31' })).toEqual([
+    '1970-01-01T00:00:00.000Z',
+    '2299-12-31T23:59:59.999Z',
+  ]);
+  const since = (startDate: string, timezone: string) => resolve({ startDate, timezone })[0];
+  expect(since('1970-01-01', 'Europe/Berlin')).toBe('1969-12-31T23:00:00.000Z');
+  expect(since('1970-01-01', 'Asia/Kathmandu')).toBe('1969-12-31T18:30:00.000Z');
+  expect(since('1900-01-01', 'America/New_York')).toBe('1900-01-01T05:00:00.000Z');
+});
+
+test('a bound further away is moved to the nearest instant of those years', () => {
+  const whole = ['1900-01-01T00:00:00.000Z', '2299-12-31T23:59:59.999Z'];
+  for (const timezone of ['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Apia']) {
+    expect(resolve({ startDate: '0001-01-01', endDate: '9999-12-31', timezone })).toEqual(whole);
+    expect(resolve({ startDate: '0000-01-01', endDate: '9999-12-31T24:00-23:59', timezone })).toEqual(whole);
+    expect(resolve({ startAt: -62135596800000, endAt: 999999999999999, timezone })).toEqual(whole);
+  }
+  expect(resolve({ startDate: '1900-01-01', timezone: 'Asia/Kathmandu' })[0]).toBe(whole[0]);
+  expect(resolve({ endAt: -62135596800000 })).toEqual([whole[0], whole[0]]);
+  expect(resolve({ startDate: '9998-01-01', endDate: '9999-01-01' })).toEqual([whole[1], whole[1]]);
+  expect(() => resolve({ startDate: '9999-01-01', endDate: '9998-01-01' })).toThrow(names('startDate'));
 });
 
 test('a start after the end is 400, at the same instant it is not', () => {
