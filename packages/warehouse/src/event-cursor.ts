@@ -8,10 +8,14 @@ export function formatEventCursor({ createdAtMs, eventId, position }: EventCurso
   return Buffer.from(`${createdAtMs}.${eventId}.${position}`).toString('base64url');
 }
 
-/** null when the text is no cursor. */
+/** What is later has no time in ClickHouse, and even later none in a Date. Unix ms. */
+const latestMs = Date.UTC(2300, 0, 1) - 1;
+
+/** null when the text is no cursor, or is none of an event that can be. */
 export function parseEventCursor(text: string): EventCursor | null {
   const [, createdAtMs, eventId, position] =
     cursorPattern.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
   if (createdAtMs === undefined || eventId === undefined || position === undefined) return null;
-  return { createdAtMs: Number(createdAtMs), eventId, position: Number(position) };
+  const cursor = { createdAtMs: Number(createdAtMs), eventId, position: Number(position) };
+  return cursor.createdAtMs <= latestMs && cursor.position >= 1 ? cursor : null;
 }

@@ -51,6 +51,18 @@ test('search and filters go together', async () => {
   expect(paths(await site.ask('/events', { search: '%' }))).toEqual(['/100%']);
 });
 
+const cursorOf = (ms: string, position: number) =>
+  Buffer.from(`${ms}.0190a5f0-0000-7000-8000-000000000001.${position}`).toString('base64url');
+
+test('a cursor beyond everything that is stored has the page of its place', async () => {
+  const site = await api.siteWith(minutes(3));
+  expect(paths(await site.ask('/events', { cursor: cursorOf('10413791999999', 1) }))).toEqual(['/p2', '/p1', '/p0']);
+  expect(await site.ask('/events', { cursor: cursorOf('0', 999_999_999_999_999) })).toMatchObject({
+    count: 3,
+    data: [],
+  });
+});
+
 test.each([
   ...['0', '-1', '1.5', 'abc', 'NaN', '1e9', '10; DROP TABLE'].flatMap((value) => [
     ['page', value],
@@ -60,6 +72,9 @@ test.each([
   ['cursor', 'x'],
   ['cursor', "' OR 1=1"],
   ['cursor', 'e30'],
+  // A time that no Date holds, one that ClickHouse has none of, and the place before the first event.
+  ...['9999999999999999', '8640000000000000', '10413792000000'].map((ms) => ['cursor', cursorOf(ms, 1)]),
+  ['cursor', cursorOf('1781085600000', 0)],
   ['eventType', '3'],
   ['eventType', '1 OR 1=1'],
 ])('%s=%s is 400 that names it', async (name, value) => {
