@@ -7,10 +7,12 @@ export const errorStatus = {
   'not-found': 404,
   'team-not-found': 404,
   'method-not-allowed': 405,
+  'request-timeout': 408,
   'payload-too-large': 413,
   'unsupported-media-type': 415,
   'idempotency-key-reused': 422,
   'rate-limited': 429,
+  'headers-too-large': 431,
   'server-error': 500,
   'service-unavailable': 503,
 } as const;

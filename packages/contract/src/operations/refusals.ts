@@ -33,10 +33,12 @@ const meanings: Record<ErrorCode, string> = {
   'not-found': 'There is no such thing, or the caller may not know of it.',
   'team-not-found': 'No team has this access code.',
   'method-not-allowed': 'The path has other methods; `Allow` names them.',
+  'request-timeout': 'The request did not arrive in time.',
   'payload-too-large': 'The body is too large.',
   'unsupported-media-type': 'The body is a form or has an unknown encoding.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another body.',
   'rate-limited': 'Too many requests.',
+  'headers-too-large': 'Address and headers are longer than 16 KB.',
   'server-error': 'A fault of the server.',
   'service-unavailable': 'A store cannot be reached, or a question took too long. Worth trying again.',
 };

@@ -90,6 +90,8 @@ test.each([
   expect([400, 413, 431]).toContain(statusesOf(said)[0]);
   expect(statusesOf(said)).toHaveLength(1);
   expect(said).toMatch(/connection: close/i);
+  expect(said).toMatch(/^x-request-id: \S+\r$/m);
+  expect(JSON.parse(/\{.*\}/.exec(said)?.[0] ?? '')).toMatchObject({ error: { status: statusesOf(said)[0] } });
   expect(seen).toEqual([]);
   expect(statusesOf(await rawExchange(port, behind))).toEqual([200]);
 });

@@ -1,7 +1,15 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { errorBody } from '@meridian/contract/errors';
+import { type ErrorCode, errorBody, errorStatus } from '@meridian/contract/errors';
 import { plainHeaders } from './process-routes.ts';
+import { createRequestIds } from './request-id.ts';
 
 export type HttpServer = {
   /** The port that is really listened on. */
@@ -31,7 +39,10 @@ export async function listen(
   let isClosing = false;
   /** The latest answer on every connection, null before the first. */
   const connections = new Map<Socket, ServerResponse | null>();
-  const answerSound = refuseUnsoundHeads(listener);
+  const newRequestId = createRequestIds();
+  /** Where a request was refused: nothing more is answered. */
+  const refused = new WeakSet<Socket>();
+  const answerSound = refuseUnsoundHeads(listener, refused, newRequestId);
   const answer: RequestListener = (request, response) => {
     if (isClosing) response.shouldKeepAlive = false;
     connections.set(request.socket, response);
@@ -49,6 +60,12 @@ export async function listen(
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     continueWhenRead(request, response);
     answer(request, response);
+  });
+  server.on('clientError', (error: Error, socket: Socket) => {
+    const latest = connections.get(socket);
+    const isAnswering = latest?.headersSent && !latest.writableFinished;
+    if (socket.writable && !isAnswering && !refused.has(socket)) socket.write(unreadableAnswer(error, newRequestId));
+    socket.destroy(error);
   });
   server.on('connection', (socket: Socket) => {
     connections.set(socket, null);
@@ -72,15 +89,46 @@ export async function listen(
   };
 }
 
-function refuseUnsoundHeads(listener: RequestListener): RequestListener {
-  const refused = new WeakSet<Socket>();
+type RequestIds = ReturnType<typeof createRequestIds>;
+
+/** By the codes of node:http and its parser. */
+const unreadable: Record<string, [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers-too-large', 'Address and headers of a request must not be longer than 16 KB.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['payload-too-large', 'The extensions of a chunk are too long.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request did not arrive in time.'],
+};
+
+/** What node:http cannot read never becomes a request, and is answered as other errors are. */
+function unreadableAnswer(error: Error, newRequestId: RequestIds): string {
+  const [code, message] = unreadable['code' in error ? String(error.code) : ''] ?? [
+    'bad-request',
+    'This is not a request of HTTP/1.1.',
+  ];
+  const body = JSON.stringify(errorBody(code, message));
+  const status = errorStatus[code];
+  const headers = {
+    ...plainHeaders,
+    'x-request-id': newRequestId(undefined),
+    connection: 'close',
+    'content-length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function refuseUnsoundHeads(
+  listener: RequestListener,
+  refused: WeakSet<Socket>,
+  newRequestId: RequestIds,
+): RequestListener {
   return (request, response) => {
     // Trap: what came in the same packet behind a refused request is still given to the listener.
     if (refused.has(request.socket)) return;
     const fault = headFault(request);
     if (fault === null) return listener(request, response);
     refused.add(request.socket);
-    response.writeHead(400, { ...plainHeaders, connection: 'close' });
+    const requestId = newRequestId(request.headers['x-request-id']);
+    response.writeHead(400, { ...plainHeaders, 'x-request-id': requestId, connection: 'close' });
     response.end(JSON.stringify(errorBody('bad-request', fault)));
   };
 }
