@@ -74,7 +74,7 @@ export type MetricType = z.infer<typeof MetricType>;
 
 const unixMs = z
   .string()
-  .regex(/^-?\d{1,15}(\.\d+)?$/, 'must be a Unix time in milliseconds')
+  .regex(/^-?\d{1,16}(\.\d+)?$/, 'must be a Unix time in milliseconds')
   .transform((text) => Math.floor(Number(text)))
   .meta({ type: 'number', pattern: undefined });
 

@@ -172,6 +172,21 @@ test('the sender may stand for a visitor: address, User-Agent, browser, system a
   expect((await accepted({ device: 'tv' })).event.device).toBe('desktop');
 });
 
+test('a browser and a system of the sender have the name of their product, however they are spelled', async () => {
+  const clients = await Promise.all(
+    ['Chrome', 'CHROME', 'mobile chrome'].map((browser) => accepted({ browser, os: 'mac os', userAgent: iphone })),
+  );
+  expect(clients.map(({ event }) => [event.browser, event.os])).toEqual(clients.map(() => ['Chrome', 'Mac OS']));
+  const own = await accepted({ browser: 'My App', os: 'My OS' });
+  expect([own.event.browser, own.event.os]).toEqual(['My App', 'My OS']);
+});
+
+test('of a forwarded list in ip the first address is the visitor, and a list that begins with none is ignored', async () => {
+  expect(await sessionOf({ ip: '203.0.113.5, 10.0.0.1' })).toBe(await sessionOf({ ip: '203.0.113.5' }));
+  expect(await sessionOf({ ip: '203.0.113.6, 10.0.0.1' })).not.toBe(await sessionOf({ ip: '203.0.113.5' }));
+  expect(await sessionOf({ ip: 'unknown, 203.0.113.5' })).toBe(await sessionOf({}));
+});
+
 test('garbage in ip and a blank userAgent are ignored', async () => {
   const session = await sessionOf({});
   for (const ip of ['unknown', '999.1.1.1', '', 5]) expect(await sessionOf({ ip })).toBe(session);

@@ -1,10 +1,10 @@
 import type { BatchAnswer } from '@meridian/contract/collect';
 import type { ErrorCode, FieldErrors } from '@meridian/contract/errors';
 import type { Placement } from '@meridian/queue/placement';
-import { normalizeAddress } from '@meridian/runtime/http/address';
 import type { CacheToken } from './cache-token.ts';
 import type { ClientProfile } from './client/client-profile.ts';
 import type { Place } from './client/geo.ts';
+import { givenAddress } from './client/given-address.ts';
 import { type EventFault, isFault, type ParsedEvent, parseEvent } from './event/parse-event.ts';
 import type { SessionIds } from './session-ids.ts';
 import { toPendingEvent } from './to-pending-event.ts';
@@ -131,7 +131,7 @@ type Client = { userAgent: string; address: string; place: Readonly<Place> | nul
 
 function toClient(event: ParsedEvent, sender: Sender): Client {
   const userAgent = event.userAgent === '' ? sender.userAgent : event.userAgent.trim() || sender.userAgent;
-  const address = event.ip === '' ? null : normalizeAddress(event.ip);
+  const address = event.ip === '' ? null : givenAddress(event.ip);
   return address === null
     ? { userAgent, address: sender.address, place: sender.place }
     : { userAgent, address, place: null };

@@ -1,5 +1,6 @@
 import { textLimits } from '@meridian/contract/collect';
 import type { PendingEvent } from '@meridian/queue/collected-event';
+import { browserName, systemName } from './client/client-names.ts';
 import type { ClientProfile } from './client/client-profile.ts';
 import type { Place } from './client/geo.ts';
 import type { ParsedEvent } from './event/parse-event.ts';
@@ -14,7 +15,7 @@ export type Enrichment = Pick<PendingEvent, 'sessionId' | 'createdAtMs' | 'disti
 
 /**
  * The message as it travels to the worker. What the sender says of browser, system and device wins over what is
- * detected.
+ * detected, under the name that detection would give.
  */
 export function toPendingEvent(event: ParsedEvent, enrichment: Enrichment): PendingEvent {
   const { profile, place } = enrichment;
@@ -37,8 +38,8 @@ export function toPendingEvent(event: ParsedEvent, enrichment: Enrichment): Pend
     eventName: event.name,
     tag: event.tag,
     distinctId: enrichment.distinctId,
-    browser: event.browser || profile.browser,
-    os: event.os || profile.os,
+    browser: browserName(event.browser, '') || profile.browser,
+    os: systemName(event.os) || profile.os,
     device: event.device || profile.device,
     screen: event.screen,
     language: event.language,

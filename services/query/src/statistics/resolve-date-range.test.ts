@@ -84,7 +84,7 @@ test('a local datetime that the clock shows twice begins the first time and ends
   ]);
 });
 
-test.each(['abc', 'NaN', '0x10', '1e3', '9e99', '{}', ' 1 ', '1781000000000;', '9999999999999999'])(
+test.each(['abc', 'NaN', '0x10', '1e3', '9e99', '{}', ' 1 ', '1781000000000;', '10000000000000000'])(
   '400 that names startAt: %s',
   (value) => {
     expect(() => resolve({ startAt: value })).toThrow(names('startAt'));
@@ -133,6 +133,9 @@ test('a bound further away is moved to the nearest instant of those years', () =
     expect(resolve({ startDate: '0000-01-01', endDate: '9999-12-31T24:00-23:59', timezone })).toEqual(whole);
     expect(resolve({ startAt: -62135596800000, endAt: 999999999999999, timezone })).toEqual(whole);
   }
+  // The last instant of a Date, and one that none holds.
+  for (const endAt of ['8640000000000000', '9999999999999999'])
+    expect(resolve({ startAt: 0, endAt })[1]).toBe(whole[1]);
   expect(resolve({ startDate: '1900-01-01', timezone: 'Asia/Kathmandu' })[0]).toBe(whole[0]);
   expect(resolve({ endAt: -62135596800000 })).toEqual([whole[0], whole[0]]);
   expect(resolve({ startDate: '9998-01-01', endDate: '9999-01-01' })).toEqual([whole[1], whole[1]]);
