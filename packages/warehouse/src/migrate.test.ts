@@ -33,6 +33,14 @@ test('every table, view and window of a migration is written for a cluster too',
   }
 });
 
+test('every time names its zone: without it the server’s zone would decide what a day or month is', async () => {
+  for (const name of await migrationNames()) {
+    const sql = await readFile(new URL(`../clickhouse-migrations/${name}`, import.meta.url), 'utf8');
+    for (const [time] of sql.matchAll(/\bDateTime(64)?\b(\([^)]*\))?|\w+ToDateTime(64)?\([^)]*\)/g))
+      expect([name, time]).toEqual([name, expect.stringContaining("'UTC')")]);
+  }
+});
+
 test('migrations are numbered without gaps', async () => {
   const numbers = (await migrationNames()).map((name) => Number(name.slice(0, 4)));
   expect(numbers).toEqual(numbers.map((_, index) => index + 1));
