@@ -1,10 +1,10 @@
 import { textLimits } from '@meridian/contract/collect';
+import { cutText } from '@meridian/contract/text';
 import type { PendingEvent } from '@meridian/queue/collected-event';
 import { browserName, systemName } from './client/client-names.ts';
 import type { ClientProfile } from './client/client-profile.ts';
 import type { Place } from './client/geo.ts';
 import type { ParsedEvent } from './event/parse-event.ts';
-import { cutText } from './event/text.ts';
 import { toPage, toReferrer } from './event/url.ts';
 
 /** What the collector adds to what the sender says. */

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { textLimits } from '@meridian/contract/collect';
-import { decodeText } from '../event/percent-decode.ts';
+import { decodeText } from '@meridian/contract/percent-decode';
+import { cutText } from '@meridian/contract/text';
 import { storableText } from '../event/storable.ts';
-import { cutText } from '../event/text.ts';
 import type { Place } from './geo.ts';
 
 /** Headers in which content networks tell the visitor's country, region and city. */

@@ -1,6 +1,6 @@
 import { textLimits } from '@meridian/contract/collect';
-import { decodeQueryValue } from './percent-decode.ts';
-import { cutText, withoutNul } from './text.ts';
+import { decodeQueryValue } from '@meridian/contract/percent-decode';
+import { cutText, withoutNul } from '@meridian/contract/text';
 
 /** UTM values and click ids of the visited page's address; '' = not set. */
 export type Campaign = {

@@ -1,5 +1,5 @@
 import { dataPropertiesMax, textLimits } from '@meridian/contract/collect';
-import { cutText } from './text.ts';
+import { cutText } from '@meridian/contract/text';
 
 /**
  * Of a long name what lies behind this cannot be seen any more, not even at a cut between the halves of a character.

@@ -1,9 +1,9 @@
 import { deviceTypes, eventDepthMax, eventTypes, textLimits, vitalMax } from '@meridian/contract/collect';
 import { isUuid } from '@meridian/contract/ids';
+import { toText } from '@meridian/contract/text';
 import { flattenData } from './event-data.ts';
 import { isDeeperThan } from './nesting.ts';
 import { makeStorable } from './storable.ts';
-import { toText } from './text.ts';
 import { parseTimestamp } from './timestamp.ts';
 
 /** One element of a body, checked and made storable; '' = not given. Nothing of it needs a second look. */

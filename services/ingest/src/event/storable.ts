@@ -1,4 +1,4 @@
-import { withoutNul } from './text.ts';
+import { withoutNul } from '@meridian/contract/text';
 
 /** Well-formed Unicode (lone surrogates become U+FFFD) without NUL. */
 export function storableText(text: string): string {
