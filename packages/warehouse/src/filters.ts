@@ -59,9 +59,9 @@ function comparisonCondition({ name, op, values }: Comparison, bind: Bind): stri
     case 's':
       return `(${column} != '')`;
     case 'c':
-      return anyOf(values.map((value) => containsText(column, value, bind)));
+      return anyOf(elements(inLists(values, bind)).map((text) => contains(column, text)));
     case 're':
-      return anyOf(values.map((value) => matchesExpression(column, value, bind)));
+      return matchesAny(column, values, bind);
     case 'eq':
       return (equality[name] ?? equalsExactly)(column, values, bind);
   }
@@ -69,69 +69,83 @@ function comparisonCondition({ name, op, values }: Comparison, bind: Bind): stri
 
 /** Text in a column, whatever its letter case; no character has a meaning of its own. */
 export function containsText(column: string, text: string, bind: Bind): string {
-  return `positionCaseInsensitiveUTF8(${column}, ${bind(text, 'String')}) > 0`;
+  return contains(column, bind(text, 'String'));
 }
+
+// multiSearchAnyCaseInsensitiveUTF8 would be shorter, but folds some letters in another way.
+const contains = (column: string, text: string) => `positionCaseInsensitiveUTF8(${column}, ${text}) > 0`;
 
 /**
  * RE2. The second half is a constant, which is computed before any row is read: so an invalid expression fails where
  * there are none, too.
  */
-export function matchesExpression(column: string, expression: string, bind: Bind): string {
-  const pattern = bind(`(?i)${expression}`, 'String');
-  return `(match(${column}, ${pattern}) AND match('', ${pattern}) IN (0, 1))`;
+export function matchesAny(column: string, expressions: readonly string[], bind: Bind): string {
+  const patterns = expressions.map((expression) => `(?i)${expression}`);
+  const lists = inLists(patterns, bind);
+  const areValid = lists.map(({ list }) => `arrayAll(pattern -> match('', pattern) IN (0, 1), ${list})`);
+  const matches = elements(lists).map((pattern) => `match(${column}, ${pattern})`);
+  return `(${anyOf(matches)} AND ${areValid.join(' AND ')})`;
 }
 
-/** Trap: a parameter holds 128 KiB at most, so a long list goes in several. */
 export function equalsExactly(column: string, values: readonly string[], bind: Bind): string {
-  if (values.length < 2 || fitsParameter(values)) return `(${column} IN ${bind(values, 'Array(String)')})`;
-  const half = Math.floor(values.length / 2);
-  return anyOf([values.slice(0, half), values.slice(half)].map((part) => equalsExactly(column, part, bind)));
+  return anyOf(inLists(values, bind).map(({ list }) => `${column} IN ${list}`));
 }
 
 function equalsIgnoringCase(column: string, values: readonly string[], bind: Bind): string {
-  return `has(${lowered(values, bind)}, lowerUTF8(${column}))`;
+  return anyOf(inLists(values, bind).map(({ list }) => `has(${lowered(list)}, lowerUTF8(${column}))`));
 }
 
 /** `en` is every English: en, en-GB, en_US. */
 function equalsLanguage(column: string, values: readonly string[], bind: Bind): string {
-  const language = `replaceAll(lowerUTF8(${column}), '_', '-')`;
-  const wanted = lowered(
-    values.map((value) => value.replaceAll('_', '-')),
-    bind,
-  );
-  return `arrayExists(wanted -> ${language} = wanted OR startsWith(${language}, concat(wanted, '-')), ${wanted})`;
+  const language = `concat(replaceAll(lowerUTF8(${column}), '_', '-'), '-')`;
+  const wanted = values.map((value) => `${value.replaceAll('_', '-')}-`);
+  const lists = inLists(wanted, bind).map(({ list }) => lowered(list));
+  return anyOf(lists.map((list) => `arrayExists(start -> startsWith(${language}, start), ${list})`));
 }
 
-/** A URL means its host and path, anything else a domain. */
+/**
+ * Of a domain and a path both are compared, as one text: the first slash is where the path begins. The domain is looked
+ * at first, so that few paths have to be read.
+ */
 function equalsReferrer(column: string, values: readonly string[], bind: Bind): string {
-  return anyOf(
-    values.map((value) => {
-      const url = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : null;
-      const domain = `${column} = ${bind(withoutWww((url?.hostname ?? value).toLowerCase()), 'String')}`;
-      return url ? `(${domain} AND referrer_path IN ${bind(storedPaths(url), 'Array(String)')})` : domain;
-    }),
-  );
-}
-
-/** A path as it may be stored: as sent, decoded, and the root also as nothing. */
-function storedPaths({ pathname, hash }: URL): string[] {
-  const path = pathname + hash;
-  return [...new Set([path, decoded(path), ...(path === '/' ? [''] : [])])];
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURI(path);
-  } catch {
-    return path;
+  const domains = values.filter((value) => !value.includes('/'));
+  const pages = values.filter((value) => value.includes('/'));
+  const conditions = domains.length > 0 ? [equalsExactly(column, domains, bind)] : [];
+  if (pages.length > 0) {
+    const isDomain = equalsExactly(column, [...new Set(pages.map(domainOf))], bind);
+    const isPage = equalsExactly(`concat(${column}, referrer_path)`, pages.flatMap(withRoot), bind);
+    conditions.push(`(${isDomain} AND ${isPage})`);
   }
+  return anyOf(conditions);
 }
 
-const withoutWww = (domain: string) => domain.replace(/^www\./, '');
+const domainOf = (page: string) => page.slice(0, page.indexOf('/'));
+
+/** The root may be stored as nothing. */
+const withRoot = (page: string) => (page === `${domainOf(page)}/` ? [page, domainOf(page)] : [page]);
 
 const toDevice = (value: string) => (value.toLowerCase() === 'laptop' ? 'desktop' : value);
 
-const lowered = (values: readonly string[], bind: Bind) =>
-  `arrayMap(value -> lowerUTF8(value), ${bind(values, 'Array(String)')})`;
+const lowered = (list: string) => `arrayMap(value -> lowerUTF8(value), ${list})`;
+
+type BoundList = { list: string; length: number };
+
+/**
+ * Values as one parameter, however many they are: ClickHouse takes 1,000 parameters at most. Trap: one holds 128 KiB at
+ * most, so a list that is longer goes in several.
+ */
+function inLists(values: readonly string[], bind: Bind): BoundList[] {
+  if (values.length < 2 || fitsParameter(values))
+    return [{ list: bind(values, 'Array(String)'), length: values.length }];
+  const half = Math.floor(values.length / 2);
+  return [values.slice(0, half), values.slice(half)].flatMap((part) => inLists(part, bind));
+}
+
+/**
+ * Constants for functions that take no list. A lambda over it would be shorter, but takes 75 times as long, and
+ * gigabytes.
+ */
+const elements = (lists: BoundList[]) =>
+  lists.flatMap(({ list, length }) => Array.from({ length }, (_, index) => `${list}[${index + 1}]`));
 
 const anyOf = (conditions: string[]) => (conditions.length === 0 ? '(0)' : `(${conditions.join(' OR ')})`);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { matchesExpression } from './filters.ts';
+import { matchesAny } from './filters.ts';
 import { buildQuery } from './query.ts';
 import type { QueryContext, RunQuery } from './run-query.ts';
 import { WarehouseError } from './warehouse-error.ts';
@@ -10,7 +10,7 @@ const Row = z.object({ fits: z.number() });
 export async function isValidExpression(run: RunQuery, expression: string, context: QueryContext): Promise<boolean> {
   try {
     await run(
-      buildQuery((bind) => `SELECT ${matchesExpression("''", expression, bind)} AS fits`),
+      buildQuery((bind) => `SELECT ${matchesAny("''", [expression], bind)} AS fits`),
       context,
       Row,
     );

@@ -1,4 +1,4 @@
-import type { ParameterValue } from './parameter-text.ts';
+import { type ParameterValue, toParameterText } from './parameter-text.ts';
 
 /** A statement and the values of its parameters. */
 export type Query = { sql: string; params: Record<string, ParameterValue> };
@@ -12,12 +12,14 @@ export type Bind = (value: ParameterValue, type: ParameterType) => string;
 /** Writes a query whose every value is bound; one that is bound again has the same parameter. */
 export function buildQuery(write: (bind: Bind) => string): Query {
   const params: Query['params'] = {};
-  const names = new Map<ParameterValue, string>();
+  const names = new Map<string, string>();
   const sql = write((value, type) => {
-    let name = names.get(value);
+    // By its text, as conditions that are written twice make their lists twice.
+    const text = toParameterText(value);
+    let name = names.get(text);
     if (name === undefined) {
       name = `p${names.size}`;
-      names.set(value, name);
+      names.set(text, name);
       params[name] = value;
     }
     return `{${name}:${type}}`;

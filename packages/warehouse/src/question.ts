@@ -6,7 +6,10 @@ export type FilterName = keyof typeof filterColumn;
 /** equal, not equal, contains, does not contain, matches, does not match (an expression), set, not set. */
 export type FilterOperator = 'eq' | 'neq' | 'c' | 'dnc' | 're' | 'nre' | 's' | 'ns';
 
-/** Several values are alternatives; of neq, dnc and nre none of them may fit. `s` and `ns` need no value. */
+/**
+ * Several values are alternatives; of neq, dnc and nre none of them may fit. `s` and `ns` need no value. Referrers that
+ * are equal or not are a domain, or a domain and a path: `ref.example/x`, both as events have them.
+ */
 export type Comparison = { name: FilterName; op: FilterOperator; values: readonly string[] };
 
 /** One condition: a comparison, or several of which one must hold. */

@@ -72,7 +72,6 @@ function equals(name: FilterName, row: EventRow, value: string): boolean {
 }
 
 function fitsReferrer({ referrerDomain, referrerPath }: EventRow, value: string): boolean {
-  if (!value.startsWith('https://')) return referrerDomain === value;
-  const [, host = '', path = ''] = /^https:\/\/([^/]+)(.*)$/.exec(value) ?? [];
-  return referrerDomain === host && (referrerPath || '/') === (path || '/');
+  const [, domain = '', path = ''] = /^([^/]*)(.*)$/s.exec(value) ?? [];
+  return referrerDomain === domain && (path === '' || (referrerPath || '/') === path);
 }

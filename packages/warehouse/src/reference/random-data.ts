@@ -200,7 +200,7 @@ function shuffled<T>(chance: Chance, list: T[]): T[] {
 
 const filterPool: Record<FilterName, readonly string[]> = {
   path: pools.urlPath,
-  referrer: ['search.example', 'https://search.example/x', 'https://blog.example', 'shop.example'],
+  referrer: ['search.example', 'search.example/x', 'blog.example/', 'shop.example'],
   title: pools.pageTitle,
   query: pools.urlQuery,
   os: ['windows', 'iOS'],

@@ -231,7 +231,8 @@ function selectionParams(chance: Chance, { filters, match, eventType, excludeBou
     ('anyOf' in filter ? filter.anyOf : [filter]).flatMap(({ name, op, values }) =>
       (values.length > 0 ? values : ['x']).map((value): Param => {
         const prefix = op === 'eq' && chance.often(0.5) ? '' : `${op}.`;
-        return [i === 0 ? name : `${name}${i}`, prefix + value];
+        const isPage = name === 'referrer' && ['eq', 'neq'].includes(op) && value.includes('/');
+        return [i === 0 ? name : `${name}${i}`, prefix + (isPage ? `https://${value}` : value)];
       }),
     ),
   );

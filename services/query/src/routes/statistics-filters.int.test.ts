@@ -144,3 +144,31 @@ test('traffic that is the same all the time compares as equal, in a range that i
   expect(length(compare)).toBe(length({ startDate, endDate }));
   expect(Date.parse(compare.endDate)).toBe(startAt - 1);
 });
+
+test('a referrer is found by the address that was sent, in the query string and in a segment', async () => {
+  const stored: Record<string, [domain: string, path: string]> = {
+    'android-app://com.app/x': ['com.app', '/x'],
+    'https://münchen.de/stadt': ['xn--mnchen-3ya.de', '/stadt'],
+    'https://a.example/%E9/caf%C3%A9': ['a.example', '/%E9/café'],
+    'https://a.example/a/../b': ['a.example', '/a/../b'],
+  };
+  const site = await api.siteWith(
+    Object.entries(stored).map(([tag, [referrerDomain, referrerPath]]) => ({
+      ...{ t: '10:00', session: tag, tag, referrerDomain, referrerPath },
+    })),
+  );
+  const tags = async (query: Query) =>
+    (await site.ask('/metrics', { type: 'tag', ...query })).map(({ x }: { x: string }) => x);
+  for (const referrer of Object.keys(stored)) {
+    expect(await tags({ referrer })).toEqual([referrer]);
+    const parameters = { filters: [{ name: 'referrer', operator: 'neq', value: referrer }] };
+    const body = { type: 'segment', name: 'others', parameters };
+    const { id } = await api.ok('POST', `/websites/${site.id}/segments`, { token: api.token, body });
+    expect((await tags({ segment: id })).sort()).toEqual(
+      Object.keys(stored)
+        .filter((one) => one !== referrer)
+        .sort(),
+    );
+  }
+  expect(await tags({ referrer: 'münchen.de' })).toEqual(['https://münchen.de/stadt']);
+});

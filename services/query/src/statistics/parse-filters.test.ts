@@ -87,3 +87,24 @@ test('an expression of 200 characters is taken, whatever they are, one more is 4
       expect.objectContaining({ code: 'bad-request', message: expect.stringMatching(/^path1:/) }),
     );
 });
+
+test('a referrer that is equal or not is read as collection stores it, whole and in its alternatives; a part of one is only text', () => {
+  expect(one('referrer=https://a.example/x,y')?.values).toEqual(['a.example/x,y', 'a.example/x', 'y']);
+  expect(one('referrer=neq.M%C3%BCnchen.de')?.values).toEqual(['xn--mnchen-3ya.de']);
+  expect(one('referrer=eq.not a domain')).toEqual({ name: 'referrer', op: 'eq', values: [] });
+  expect(one('referrer=c.M%C3%BCnchen')?.values).toEqual(['München']);
+});
+
+test('a value that is repeated is one alternative', () => {
+  expect(one('path=c.a&path=c.b&path=c.a')?.values).toEqual(['a', 'b']);
+});
+
+test('a question has 150 comparisons at most: a list is one, of other operators each value is one', () => {
+  const paths = (count: number, value: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => `path=${encodeURIComponent(value(i))}`).join('&');
+  expect(parse(`${paths(150, (i) => `c.${i}`)}&title=&colour=x`)).toHaveLength(1);
+  expect(one(paths(1_500, String))?.values).toHaveLength(1_500);
+  const tooMany = expect.objectContaining({ code: 'bad-request', message: expect.stringMatching(/^tag1: .*150/) });
+  expect(() => parse(`${paths(149, (i) => `nre.${i}`)}&tag=s.&tag1=x`)).toThrow(tooMany);
+  expect(() => parse(`${paths(149, (i) => `dnc.${i}`)}&tag=a,b&tag1=ns.`)).toThrow(tooMany);
+});

@@ -53,7 +53,7 @@ function toCohort(parameters: CohortParameters, zone: TimeZone, now: Date): Ques
 function toSelection({ filters, match }: StoredSelection): Selection {
   const conditions = filters.flatMap(({ name, operator, value }) => {
     const known = filterNameOf(name);
-    return known === null ? [] : valuesOf(operator, value).map((parsed) => ({ name: known, ...parsed }));
+    return known === null ? [] : valuesOf(known, operator, value).map((parsed) => ({ name: known, ...parsed }));
   });
   return { filters: conditions, match };
 }
