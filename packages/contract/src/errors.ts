@@ -1,6 +1,7 @@
 /** Every error code of the API with its HTTP status. The status is always looked up here, never written by hand. */
 export const errorStatus = {
   'bad-request': 400,
+  'unreadable-request': 400,
   unauthorized: 401,
   'incorrect-username-password': 401,
   forbidden: 403,
@@ -18,6 +19,13 @@ export const errorStatus = {
 } as const;
 
 export type ErrorCode = keyof typeof errorStatus;
+
+/**
+ * Errors of what never became a request, be it that the connection was slow or that something on the way damaged it.
+ * They say nothing of what was asked.
+ */
+export const isUnread = (code: ErrorCode): boolean =>
+  code === 'unreadable-request' || code === 'request-timeout' || code === 'headers-too-large';
 
 /** Whether it is one of these: another version may have others. */
 export const isErrorCode = (code: unknown): code is ErrorCode =>

@@ -27,6 +27,7 @@ export const Problem = z.object({
 
 const meanings: Record<ErrorCode, string> = {
   'bad-request': 'The body or a parameter is not acceptable; `properties` names each faulty field.',
+  'unreadable-request': 'It is no request of HTTP/1.1.',
   unauthorized: 'There is no credential, or it is not valid any more.',
   'incorrect-username-password': 'The username or the password is wrong.',
   forbidden: 'The caller may not do this; a share link may only read.',

@@ -94,14 +94,13 @@ type RequestIds = ReturnType<typeof createRequestIds>;
 /** By the codes of node:http and its parser. */
 const unreadable: Record<string, [ErrorCode, string]> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'Address and headers of a request must not be longer than 16 KB.'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['payload-too-large', 'The extensions of a chunk are too long.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request did not arrive in time.'],
 };
 
 /** What node:http cannot read never becomes a request, and is answered as other errors are. */
 function unreadableAnswer(error: Error, newRequestId: RequestIds): string {
   const [code, message] = unreadable['code' in error ? String(error.code) : ''] ?? [
-    'bad-request',
+    'unreadable-request',
     'This is not a request of HTTP/1.1.',
   ];
   const body = JSON.stringify(errorBody(code, message));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { BatchAnswer, IgnoredAnswer, SendAnswer } from '@meridian/contract/collect';
-import { type ErrorCode, errorStatus, isErrorCode } from '@meridian/contract/errors';
+import { type ErrorCode, errorStatus, isErrorCode, isUnread } from '@meridian/contract/errors';
 import { PeerError, type Peers } from '@meridian/peers/peers';
 import { visitGapMs } from '@meridian/queue/append-script';
 import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
@@ -166,9 +166,12 @@ function readTold(route: SpooledRequest['route'], value: unknown): Told | null {
   return isStored || IgnoredAnswer.safeParse(value).success ? { route, isStored } : null;
 }
 
-/** Of an error that a collector has answered, in either form; undefined for what a proxy says in its stead. */
+/**
+ * Of an error that a collector has answered, in either form; undefined for what a proxy says in its stead, and where it
+ * has not read the request: a kept one would be taken for refused, and lost.
+ */
 function errorCodeOf(status: number, value: unknown): ErrorCode | undefined {
   const told = value as { code?: unknown; error?: { code?: unknown } } | null | undefined;
   const code = told?.error?.code ?? told?.code;
-  return isErrorCode(code) && errorStatus[code] === status ? code : undefined;
+  return isErrorCode(code) && !isUnread(code) && errorStatus[code] === status ? code : undefined;
 }

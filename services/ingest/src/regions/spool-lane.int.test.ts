@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ErrorCode, errorBody, errorStatus } from '@meridian/contract/errors';
 import type { SpooledRequest } from '@meridian/queue/forward-spool';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { writeIdentity } from '../idempotency.ts';
@@ -110,6 +111,22 @@ test('one that a later version cannot take now, by whatever code, is sent again'
   status = 418;
   await expect.poll(() => us.reader.xlen('forward:{eu}')).toBe(0);
 });
+
+test.each<ErrorCode>(['unreadable-request', 'request-timeout', 'headers-too-large'])(
+  'a kept request that the region has not read (%s) is sent again, and is not taken for refused',
+  async (code) => {
+    let isRead = false;
+    const { us, asked } = await startBeside((elements) =>
+      isRead
+        ? laterAnswer(elements, { code: 'not-so', status: 418 })
+        : { status: errorStatus[code], body: errorBody(code, 'Not read.') },
+    );
+    await keep(us, request([pageview(randomUUID(), '/')]));
+    await expect.poll(() => asked.length).toBeGreaterThanOrEqual(2);
+    isRead = true;
+    await expect.poll(() => us.reader.xlen('forward:{eu}')).toBe(0);
+  },
+);
 
 test('a reason of a later version for leaving out an event is passed on, and counted as nothing here', async () => {
   const { us } = await startBeside((elements) => laterAnswer(elements, { reason: 'asleep' }));
