@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, type Process, startProcess, untilReady } from './processes.ts';
+import { freePort } from '@meridian/embedded/ports';
+import { type Process, startProcess, untilReady } from './processes.ts';
 import { createStores } from './stores.ts';
 
 export type Meridian = { origin: string; password: string; process: Process; stop(): Promise<void> };

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@meridian/embedded/ports';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { type Api, createApi, eventually, logIn, type Stats, type Website } from './api-client.ts';
-import { freePort, type Process, startProcess, untilReady } from './processes.ts';
+import { type Process, startProcess, untilReady } from './processes.ts';
 
 export const regions = ['us', 'eu'] as const;
 export type Region = (typeof regions)[number];

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@meridian/embedded/ports';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { type Process, startProcess, untilReady } from '../processes.ts';
 import { makeServiceImage } from '../service-image.ts';
 import { createStores } from '../stores.ts';
 

@@ -1,4 +1,5 @@
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { freePort } from '@meridian/embedded/ports';
 import {
   createPostgresDatabase,
   createRedisDatabase,
@@ -9,7 +10,7 @@ import { dimensions } from '@meridian/warehouse/queries/dimensions';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, always, chrome, createWebsite, eventually, logIn, request, type Stats } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
-import { freePort, type Process, startService, untilReady } from '../processes.ts';
+import { type Process, startService, untilReady } from '../processes.ts';
 
 // Production's shape with the users of infra/clickhouse/users.xml: each process may do its own work in ClickHouse and
 // nothing else.

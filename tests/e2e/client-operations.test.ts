@@ -3,11 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toOpenApiDocument } from '@meridian/contract/operations/openapi-document';
+import { freePort } from '@meridian/embedded/ports';
 import { createDocumentCheck } from '@meridian/query/routes/openapi-fixtures';
 import { operations, UmamiClient } from '@umami/api-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Api, always, createWebsite, eventually, logIn, request, unique } from '../api-client.ts';
-import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+import { type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 /*

@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@meridian/embedded/ports';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chrome, createApi, createWebsite, eventually, logIn, request, type Stats, unique } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
-import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { type Process, startProcess, untilReady } from '../processes.ts';
 
 /** What the operator's command says of two regions that run, and of what is wrong between them. */
 const patienceMs = 180_000;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { freePort } from '@meridian/embedded/ports';
 import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { always, chrome, createApi, eventually, request, type Website } from '../api-client.ts';
 import { accepted, loggedEvents } from '../collector.ts';
-import { freePort } from '../processes.ts';
 import { createTwoRegions } from '../two-regions.ts';
 
 /** us keeps what eu cannot take; between them stands what takes eu away. */

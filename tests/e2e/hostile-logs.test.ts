@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { freePort } from '@meridian/embedded/ports';
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chrome, createWebsite, logIn, request } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
-import { freePort, type Process, startService, untilReady } from '../processes.ts';
+import { type Process, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 // What a request holds, read back from the log of the processes that it came to: one line of JSON for each, whatever is

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { freePort } from '@meridian/embedded/ports';
 import { createJobs, createJobWorker } from '@meridian/queue/jobs';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { allPaths, chrome, createWebsite, eventually, logIn, request } from '../api-client.ts';
 import { type CommandResult, runMeridian } from '../command.ts';
 import { startMeridian } from '../meridian.ts';
-import { freePort, startProcess } from '../processes.ts';
+import { startProcess } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 /** The `meridian` command as a process of its own, beside the running product. */

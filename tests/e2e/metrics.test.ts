@@ -1,8 +1,9 @@
+import { freePort } from '@meridian/embedded/ports';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { always, chrome, createWebsite, logIn, request, type Stats } from '../api-client.ts';
 import { startMeridian } from '../meridian.ts';
-import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+import { type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 const names = ['ingest', 'query', 'worker'] as const;

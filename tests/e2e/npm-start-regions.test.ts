@@ -1,15 +1,16 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort, isFree } from '@meridian/embedded/ports';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { chrome, eventually, logIn, request, unique, type Website } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
-import { freePorts } from '../free-ports.ts';
-import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { type Process, startProcess, untilReady } from '../processes.ts';
 
 /** What a start of two regions offers. Each test makes what it counts. */
 const dataDir = await mkdtemp(join(tmpdir(), 'meridian-regions-'));
-const port = await freePorts(2);
+let port = await freePort();
+while (!(await isFree(port + 1))) port = await freePort();
 const origin = (index: number) => `http://localhost:${port + index}`;
 let started: Process;
 

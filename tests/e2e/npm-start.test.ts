@@ -3,10 +3,11 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '@meridian/embedded/ports';
 import { afterAll, expect, test } from 'vitest';
 import { logIn, request } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
-import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
+import { type Process, root, startProcess, untilReady } from '../processes.ts';
 
 const run = promisify(execFile);
 const dataDir = await mkdtemp(join(tmpdir(), 'meridian-start-'));

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { freePort } from '@meridian/embedded/ports';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { request, unique } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
-import { freePort, type Process, startService, untilReady } from '../processes.ts';
+import { type Process, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 // What an operator does beside the running product with nothing but the stores' addresses: there is no login on cloud.

@@ -1,7 +1,8 @@
+import { freePort } from '@meridian/embedded/ports';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allPaths, always, chrome, createWebsite, eventually, logIn, request, type Stats } from '../api-client.ts';
 import { type Accepted, statsOf } from '../collector.ts';
-import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+import { type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 /**

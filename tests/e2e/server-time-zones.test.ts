@@ -1,7 +1,8 @@
+import { freePort } from '@meridian/embedded/ports';
 import { runPostgres } from '@meridian/embedded/postgres-store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Api, always, chrome, createApi, createWebsite, eventually, request, type Stats } from '../api-client.ts';
-import { freePort, type Process, startProcess, startService, untilReady } from '../processes.ts';
+import { type Process, startProcess, startService, untilReady } from '../processes.ts';
 import { createStores } from '../stores.ts';
 
 const processes: Process[] = [];

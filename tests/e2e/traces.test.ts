@@ -4,9 +4,10 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { freePort } from '@meridian/embedded/ports';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { always, chrome, createWebsite, logIn, request, type Stats } from '../api-client.ts';
-import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { type Process, startProcess, untilReady } from '../processes.ts';
 import { makeServiceImage } from '../service-image.ts';
 import { createStores } from '../stores.ts';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { freePort } from '@meridian/embedded/ports';
 import { build } from 'esbuild';
-import { freePort, type Process, root, startProcess, untilReady } from '../processes.ts';
+import { type Process, root, startProcess, untilReady } from '../processes.ts';
 import { makeServiceImage } from '../service-image.ts';
 import type { Target } from './closed-load.ts';
 

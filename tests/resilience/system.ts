@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
+import { freePort } from '@meridian/embedded/ports';
 import { runPostgres } from '@meridian/embedded/postgres-store';
 import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
 import { migrate } from '@meridian/registry/migrate';
@@ -11,7 +12,7 @@ import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { Redis } from 'ioredis';
 import { createApi, createWebsite, request } from '../api-client.ts';
-import { freePort, type Process, startProcess, untilReady } from '../processes.ts';
+import { type Process, startProcess, untilReady } from '../processes.ts';
 import { makeServiceImage } from '../service-image.ts';
 import { createStores } from '../stores.ts';
 

@@ -6,13 +6,17 @@ import { createServer } from 'node:net';
  */
 const candidates = { from: 20_000, to: 32_000 };
 
-/** The given port or, if that is taken or none is given, some free one. Free means on 127.0.0.1, at this moment. */
-export async function choosePort(preferred: number | undefined): Promise<number> {
-  if (preferred && (await isFree(preferred))) return preferred;
+/** Some free port. Free means on 127.0.0.1, at this moment. */
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(candidates.from, candidates.to);
     if (await isFree(port)) return port;
   }
+}
+
+/** The preferred port or, if that is taken or none is preferred, some free one. */
+export async function choosePort(preferred: number | undefined): Promise<number> {
+  return preferred && (await isFree(preferred)) ? preferred : freePort();
 }
 
 export function isFree(port: number): Promise<boolean> {

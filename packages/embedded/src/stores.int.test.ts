@@ -1,5 +1,4 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
 import { DataDirInUseError } from './data-dir-lock.ts';
+import { freePort } from './ports.ts';
 import { removeStores, type Stores, type StoresOptions, startStores } from './stores.ts';
 
 /** Failures are what these tests are about. */
@@ -217,15 +217,6 @@ function processesIn(directory: string): string[] {
     } catch {
       return false; // no process, or gone
     }
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
   });
 }
 

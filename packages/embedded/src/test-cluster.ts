@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runClickHouse } from './clickhouse-store.ts';
-import { choosePort } from './ports.ts';
+import { freePort } from './ports.ts';
 import { removeStores, type Stores, startStores } from './stores.ts';
 import type { ProductUser } from './test-stores.ts';
 
@@ -32,7 +32,7 @@ export type TestCluster = {
  */
 export async function startClickHouseCluster(shards: number): Promise<TestCluster> {
   const ports: number[] = [];
-  while (ports.length < shards) ports.push(await choosePort(undefined));
+  while (ports.length < shards) ports.push(await freePort());
   const nodes = await Promise.all(ports.map((_, shard) => startNode(ports, shard)));
   const nodeUrls = nodes.map(({ stores }) => stores.clickhouseUrl);
   const setReachable = async (shard: number, isReachable: boolean): Promise<void> => {

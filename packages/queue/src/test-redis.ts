@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { choosePort } from '@meridian/embedded/ports';
+import { freePort } from '@meridian/embedded/ports';
 import { resolveRedisExecutable } from '@meridian/embedded/redis-executable';
 import { Redis } from 'ioredis';
 
@@ -56,7 +56,7 @@ export type OwnRedis = {
 export async function startOwnRedis(changes: Record<string, string> = {}): Promise<OwnRedis> {
   const executable = await resolveRedisExecutable(() => {});
   const directory = await mkdtemp(join(tmpdir(), 'meridian-redis-'));
-  const port = await choosePort(undefined);
+  const port = await freePort();
   const settings = {
     port: String(port),
     bind: '127.0.0.1',

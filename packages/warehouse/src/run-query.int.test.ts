@@ -1,6 +1,7 @@
 import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createClient } from '@clickhouse/client';
+import { freePort } from '@meridian/embedded/ports';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import fc from 'fast-check';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -198,9 +199,9 @@ async function startWay(onBytes: (socket: Socket, asked: number) => void) {
     });
     onward.pipe(socket);
   });
-  way.listen(0, '127.0.0.1');
-  await once(way, 'listening');
-  const { port } = way.address() as AddressInfo;
+  const port = await freePort();
+  const open = () => once(way.listen(port, '127.0.0.1'), 'listening');
+  await open();
   const close = () => {
     way.close();
     for (const socket of sockets) socket.destroy();
@@ -211,7 +212,7 @@ async function startWay(onBytes: (socket: Socket, asked: number) => void) {
     close();
   });
   const ask = () => createRunQuery(asking)(query('SELECT 1 AS n'), context, Row);
-  return { ask, close, connections: () => sockets.size, open: () => way.listen(port, '127.0.0.1') };
+  return { ask, close, connections: () => sockets.size, open };
 }
 
 test('a connection that ClickHouse closes just when it is used again costs no question', async () => {
@@ -235,7 +236,7 @@ test('when ClickHouse is back, the next question is answered', async () => {
   );
   way.close();
   await expect(way.ask()).rejects.toMatchObject({ kind: 'unavailable' });
-  await once(way.open(), 'listening');
+  await way.open();
   expect((await way.ask()).rows).toEqual([{ n: 1 }]);
 });
 
