@@ -195,6 +195,44 @@ test('while big parts are still being rewritten behind the migration, questions 
   await young.close();
 }, 120_000);
 
+test('visits from before a migration, whose events differ in an attribute or come to differ after it, have each of their values', async () => {
+  const site = createTestSite(warehouse);
+  const [mixed, later] = [{ session: 'mixed' }, { session: 'later' }];
+  await store([
+    site.toRow({ ...mixed, t: '10:00', screen: '4x9', country: 'DE' }),
+    site.toRow({ ...mixed, t: '10:01', screen: '9x4', country: 'DE' }),
+    site.toRow({ ...later, t: '10:00', screen: '4x9', country: 'DE' }),
+  ]);
+  await warehouse.migrate();
+  await store([site.toRow({ ...later, t: '10:02', screen: '9x4', country: 'FR' })]);
+  const answers = async () => {
+    const range = { startAt: new Date(at('09:00')), endAt: new Date(at('11:00')) };
+    const rank = { limit: 5, offset: 0 };
+    const [screens, countries, french] = await Promise.all([
+      warehouse.getMetrics(site.ask({ range }), { ...rank, type: 'screen' }),
+      warehouse.getExpandedMetrics(site.ask({ range }), { ...rank, type: 'country' }),
+      warehouse.getStats(site.ask({ range, filters: [{ name: 'country', op: 'eq', values: ['FR'] }] })),
+    ]);
+    return [screens.value, countries.value.map(({ name, pageviews }) => [name, pageviews]), french.value.pageviews];
+  };
+  const expected = [
+    [
+      { x: '4x9', y: 2 },
+      { x: '9x4', y: 2 },
+    ],
+    [
+      ['DE', 3],
+      ['FR', 1],
+    ],
+    1,
+  ];
+  expect(await answers()).toEqual(expected);
+  expect(await findWrongRows(database.url)).toEqual([]);
+  await client.command({ query: 'OPTIMIZE TABLE site_visits FINAL' });
+  expect(await answers()).toEqual(expected);
+  expect(await findWrongRows(database.url)).toEqual([]);
+});
+
 test('a block that was stored before the migration, and is sent again under its token after it, is stored once; the rollups that did not know the token are put right', async () => {
   const site = createTestSite(warehouse);
   const [token, block] = [randomUUID(), toBlock([site.toRow({ t: '10:00' }), site.toRow({ t: '10:01' })])];

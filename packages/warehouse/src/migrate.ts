@@ -4,15 +4,18 @@ import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions, rowsOf } from './client.ts';
 import { localName, makeDistributedTables, onCluster, readCluster } from './cluster.ts';
-import { fillRollups } from './rollups/fill.ts';
+import { fillAttributeMaxima, fillRollups } from './rollups/fill.ts';
 
 /** After it questions may be answered from rollups. */
-export const siteVisitsMigration = '0002_site_visits.sql';
+export const rollupsMigration = '0005_attribute_maxima.sql';
 
 const migrationsDir = new URL('../clickhouse-migrations/', import.meta.url);
 
 /** What a migration does beyond its statements, before it counts as applied. May be repeated. */
-const completions: Record<string, (client: ClickHouseClient) => Promise<void>> = { [siteVisitsMigration]: fillRollups };
+const completions: Record<string, (client: ClickHouseClient) => Promise<void>> = {
+  '0002_site_visits.sql': fillRollups,
+  [rollupsMigration]: fillAttributeMaxima,
+};
 
 /** The rewriting of a big table's column goes on behind the statement; a fill is waited for, however long it takes. */
 const migrationSettings = { alter_sync: '0', mutations_sync: '0' } as const;

@@ -84,6 +84,22 @@ test('a text that is in paths alone is searched in paths alone, in the projectio
   expect(projection.counts.rowsRead).toBeLessThan(all.counts.rowsRead);
 }, 120_000);
 
+test('visits whose events differ in an attribute cost only questions about that attribute', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert(
+    manyPaths.map((event, i) => ({ ...event, country: 'DE', screen: i % 1_000 === 0 ? '9x4' : '4x9' })),
+  );
+  const question = site.ask();
+  const rowsReadFor = async (type: MetricType) => {
+    const way = counting(run);
+    const { value } = await getMetrics(way.run, question, { type, limit: 10, offset: 0 }, 'rollups');
+    expect(value).toEqual((await getMetrics(run, question, { type, limit: 10, offset: 0 }, 'events')).value);
+    return way.counts.rowsRead;
+  };
+  expect(await rowsReadFor('screen')).toBeGreaterThan(manyPaths.length);
+  expect(await rowsReadFor('country')).toBeLessThan(manyPaths.length);
+}, 120_000);
+
 /** What was asked by a way, and how many rows that read. */
 function counting(asked: RunQuery) {
   const counts = { queries: 0, rowsRead: 0 };

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { z } from 'zod';
-import { isApplied, siteVisitsMigration } from './migrate.ts';
+import { isApplied, rollupsMigration } from './migrate.ts';
 import { buildQuery } from './query.ts';
 import type { Question } from './question.ts';
 import type { RunQuery } from './run-query.ts';
@@ -41,7 +41,7 @@ function createAreRollupsFilled(client: ClickHouseClient) {
   return (): Promise<boolean> => {
     if (performance.now() < lookAgainAtMs) return areFilled;
     lookAgainAtMs = performance.now() + failedLookPauseMs;
-    areFilled = isApplied(client, siteVisitsMigration, AbortSignal.timeout(lookMaxMs)).catch(() => false);
+    areFilled = isApplied(client, rollupsMigration, AbortSignal.timeout(lookMaxMs)).catch(() => false);
     void areFilled.then((areNow) => {
       if (areNow) lookAgainAtMs = Number.POSITIVE_INFINITY;
     });

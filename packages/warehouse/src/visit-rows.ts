@@ -13,8 +13,12 @@ export const visitWindow = { beforeMs: hourMs, afterMs: 14.75 * hourMs };
 /** When the first of the quarters in a row begins, Unix ms. */
 export const FIRST_QUARTER_MS = `toInt64(toUnixTimestamp(start_hour)) * 1000 - ${visitWindow.beforeMs}`;
 
-/** Filters on what all events of a visit have in common, mostly; site_visits has the same columns. */
-const attributeFilters: readonly FilterName[] = ['browser', 'os', 'device', 'country', 'region', 'city', 'language'];
+/**
+ * What all events of a visit have in common, mostly. Columns of site_visits of the same name hold the least value of
+ * the visit's events, and `<name>_max` the greatest; filters have the same names.
+ */
+const attributes = ['browser', 'os', 'device', 'screen', 'language', 'country', 'region', 'city'] as const;
+export type Attribute = (typeof attributes)[number];
 
 const secondsBetween = (first: string, last: string) =>
   `intDiv(toUnixTimestamp64Milli(${last}) - toUnixTimestamp64Milli(${first}), 1000)`;
@@ -23,23 +27,39 @@ const secondsBetween = (first: string, last: string) =>
 export const SECONDS_OF_ROW = secondsBetween('first_at', 'last_at');
 export const SECONDS_OF_VISIT = secondsBetween('min(created_at)', 'max(created_at)');
 
-/** What makes a visit that lies inside the range unfit for an answer from its row in site_visits. */
-export type Irregularity = 'attributes' | 'quarters';
-const irregular: Record<Irregularity, string> = {
-  attributes: 'attributes_min != attributes_max',
-  quarters: 'bitTest(quarters, 63)',
-};
+/**
+ * What makes a visit that lies inside the range unfit for an answer from its row in site_visits: quarters that the row
+ * cannot hold, or events that differ in one of these attributes.
+ */
+export type Irregularity = 'quarters' | readonly Attribute[];
+
+/** Nothing for no attributes: every visit is fit. */
+const conditionOf = (irregularity: Irregularity): string =>
+  irregularity === 'quarters'
+    ? 'bitTest(quarters, 63)'
+    : irregularity.map((attribute) => `${attribute} != ${attribute}_max`).join(' OR ');
 
 /**
  * Whether a visit's row tells all that the question wants of its events: no filter, or only on what all events of a
  * visit have in common. A row of site_visits does not know when its events were collected.
  */
-export function asksForWholeVisits({ filters, segment, cohort, collectedSince, eventType }: Question): boolean {
-  if (cohort || collectedSince || eventType !== undefined) return false;
-  return [...filters, ...(segment?.filters ?? [])].every((filter) =>
-    ('anyOf' in filter ? filter.anyOf : [filter]).every(({ name }) => attributeFilters.includes(name)),
-  );
+export function asksForWholeVisits(question: Question): boolean {
+  if (question.cohort || question.collectedSince || question.eventType !== undefined) return false;
+  return filterNames(question).every(isAttribute);
 }
+
+/** By which attributes a question filters. */
+export const filteredAttributes = (question: Question): Attribute[] => [
+  ...new Set(filterNames(question).filter(isAttribute)),
+];
+
+const isAttribute = (name: FilterName): name is FilterName & Attribute =>
+  attributes.some((attribute) => attribute === name);
+
+const filterNames = ({ filters, segment }: Question) =>
+  [...filters, ...(segment?.filters ?? [])]
+    .flatMap((filter) => ('anyOf' in filter ? filter.anyOf : [filter]))
+    .map(({ name }) => name);
 
 export const hasFilters = ({ filters, segment }: Question): boolean =>
   filters.length + (segment?.filters.length ?? 0) > 0;
@@ -49,17 +69,14 @@ export const hasFilters = ({ filters, segment }: Question): boolean =>
  * `without`: as of the `cutVisits` in the query's WITH, which has looked for others already: mostly there are none, and
  * to look at each row again would cost a tenth of a ranking.
  */
-export function wholeVisits(question: Question, bind: Bind, without: Irregularity | null): string {
+export function wholeVisits(question: Question, bind: Bind, without: Irregularity): string {
   const { startAt, endAt } = question.range;
   return `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND first_at >= ${instant(startAt, bind)}
-    AND last_at <= ${instant(endAt, bind)}${without ? ` AND (cut.4 IS NULL OR NOT (${irregular[without]}))` : ''}`;
+    AND last_at <= ${instant(endAt, bind)}${without.length > 0 ? ` AND (cut.4 IS NULL OR NOT (${conditionOf(without)}))` : ''}`;
 }
 
-/** What makes a visit's row unfit for the question: filters look at what its events have in common. */
-export const unfitFor = (question: Question): Irregularity | null => (hasFilters(question) ? 'attributes' : null);
-
 /** The `wholeVisits` that fit the question's filters and bounce rule. */
-export function fittingVisits(question: Question, bind: Bind, without: Irregularity | null): string {
+export function fittingVisits(question: Question, bind: Bind, without: Irregularity): string {
   const notBounced = question.excludeBounce ? ' AND pageviews != 1' : '';
   return `${wholeVisits(question, bind, without)} AND ${eventCondition(question, bind)}${notBounced}`;
 }
@@ -71,7 +88,7 @@ export function fittingVisits(question: Question, bind: Bind, without: Irregular
 export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [string, string] {
   const { startAt, endAt } = question.range;
   const atEnds = beganAroundEnds(question, bind);
-  const between = `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND NOT ${atEnds} AND NOT (${irregular.quarters})`;
+  const between = `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND NOT ${atEnds} AND NOT (${conditionOf('quarters')})`;
   return [between, `${wholeVisits(question, bind, 'quarters')} AND ${atEnds}`];
 }
 
@@ -79,14 +96,14 @@ export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [st
  * An entry of the WITH of a query whose events are limited by `IN_CUT_VISITS`: visits that overlap with the range and
  * are not among `wholeVisits`, and the times before and behind which their events lie.
  */
-export function cutVisits(question: Question, bind: Bind, without: Irregularity | null): string {
+export function cutVisits(question: Question, bind: Bind, without: Irregularity): string {
   const { startAt, endAt } = question.range;
   const [start, end] = [instant(startAt, bind), instant(endAt, bind)];
   const [site, began] = [siteOf(question, bind), beganAround(startAt, endAt, bind)];
   const atEnds = beganAroundEnds(question, bind);
   const isStray = `(start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site})`;
   const found = `
-      SELECT visit_id, first_at, last_at, ${without ? irregular[without] : '0'} OR NOT (${began}) AS is_irregular
+      SELECT visit_id, first_at, last_at, ${conditionOf(without) || '0'} OR NOT (${began}) AS is_irregular
       FROM site_visits FINAL
       WHERE ${site} AND (${atEnds} OR ${isStray}) AND first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR is_irregular)`;
   // Attributes may differ in any hour, quarters only of strays. Between the ends every row is looked at, so each gets
@@ -95,8 +112,9 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity 
       UNION ALL
       SELECT visit_id, ${fromHour(-visitWindow.beforeMs)} AS first_at, ${fromHour(visitWindow.afterMs)} AS last_at, 1 AS is_irregular
       FROM site_visits FINAL
-      WHERE ${site} AND ${began} AND NOT ${atEnds} AND ${irregular.attributes}`;
-  const [more, settings] = without === 'attributes' ? [between, ''] : ['', ONE_THREAD_NO_PROJECTION];
+      WHERE ${site} AND ${began} AND NOT ${atEnds} AND (${conditionOf(without)})`;
+  const looksEverywhere = without !== 'quarters' && without.length > 0;
+  const [more, settings] = looksEverywhere ? [between, ''] : ['', ONE_THREAD_NO_PROJECTION];
   return `(
     SELECT tuple(
       groupArray(visit_id),

@@ -1,23 +1,30 @@
 import { SOURCE_OF_EVENT, withChannels } from '../channel.ts';
 import { EVENT_ORDER } from '../conditions.ts';
+import type { Attribute } from '../visit-rows.ts';
 
 /**
  * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its
  * events). `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that
- * the visit's events carry. `isAttribute`: a row tells it only for visits whose events agree. `finish`: rows with that
- * as `x` → rows with the value.
+ * the visit's events carry. `attributes`: a row tells it only for visits whose events agree in these.
+ * `finish`: rows with that as `x` → rows with the value.
  */
 export type Dimension = {
   of: 'event' | 'visit';
   value: string;
   ofRow?: string;
   ofRowIsArray?: true;
-  isAttribute?: true;
+  attributes?: readonly Attribute[];
   finish?: (rows: string) => string;
 };
 
 const ofEvent = (value: string): Dimension => ({ of: 'event', value });
-const attribute = (value: string): Dimension => ({ of: 'event', value, ofRow: value, isAttribute: true });
+const attribute = (name: Attribute, value: string = name): Dimension => ({
+  of: 'event',
+  value,
+  ofRow: value,
+  attributes: [name],
+});
+const place = (name: 'region' | 'city'): Dimension => ({ ...attribute(name), attributes: [name, 'country'] });
 
 /** Trap: under FINAL `entry.path` is that of any row; tupleElement(entry, 'path') that of the merged one. */
 const field = (tuple: string, name: string): string => `tupleElement(${tuple}, '${name}')`;
@@ -54,10 +61,10 @@ const byType = {
   os: attribute('os'),
   device: attribute('device'),
   screen: attribute('screen'),
-  language: attribute('lower(substringUTF8(language, 1, 2))'),
+  language: attribute('language', 'lower(substringUTF8(language, 1, 2))'),
   country: attribute('country'),
-  region: attribute('region'),
-  city: attribute('city'),
+  region: place('region'),
+  city: place('city'),
   distinctId: ofEvent('distinct_id'),
   utmSource: ofEvent('utm_source'),
   utmMedium: ofEvent('utm_medium'),

@@ -74,7 +74,7 @@ async function numbersOf(
   if (values.length === 0) return { value: [], timing: ranked.timing };
   const query = buildQuery(
     (bind) => `
-    WITH ${cutVisits(question, bind, null)}
+    WITH ${cutVisits(question, bind, [])}
     SELECT ${NUMBERS}${isPlace(type) ? ', x_country AS country' : ''}
     FROM (${rowsOfValues(question, type, values, bind)})
     GROUP BY ${keysOf(type)}`,

@@ -76,7 +76,7 @@ async function rankSingleEvents(run: RunQuery, question: Question, options: Metr
   const rank = async (among?: (bind: Bind) => string): Promise<Metric[]> => {
     const query = buildQuery((bind) => {
       const rows = rowsOfSingleEvents(question, type, bind, { oneVisitorPerVisit, among: among?.(bind) });
-      const cut = oneVisitorPerVisit ? '' : `WITH ${cutVisits(question, bind, null)}`;
+      const cut = oneVisitorPerVisit ? '' : `WITH ${cutVisits(question, bind, [])}`;
       return `${cut} SELECT ${ranking(rankOfEvents(type), rows, options, bind)} ${isInProjection(type) || hasFilters(question) ? '' : NO_PROJECTION}`;
     });
     const { rows, timing } = await run(query, question, MetricRow);

@@ -16,11 +16,11 @@ import type { RunQuery } from '../run-query.ts';
 import {
   asksForWholeVisits,
   cutVisits,
+  filteredAttributes,
   fittingVisits,
   IN_CUT_VISITS,
   SECONDS_OF_ROW,
   SECONDS_OF_VISIT,
-  unfitFor,
   wholeVisits,
 } from '../visit-rows.ts';
 
@@ -85,7 +85,7 @@ function visitsOfEvents(question: Question, bind: Bind, among = '1'): string {
 }
 
 function statsOfVisits(question: Question): Query {
-  const without = unfitFor(question);
+  const without = filteredAttributes(question);
   return buildQuery(
     (bind) => `
     WITH ${cutVisits(question, bind, without)}
@@ -105,12 +105,12 @@ function statsOfVisitsWithFittingEvents(question: Question): Query {
   return buildQuery((bind) => {
     const fitting = `FROM events WHERE ${visitScope(question, bind)} AND ${eventCondition(question, bind)}`;
     return `
-    WITH ${cutVisits(question, bind, null)}
+    WITH ${cutVisits(question, bind, [])}
     SELECT ${fiveNumbers(question, `(SELECT countIf(event_type = 1) ${fitting})`)}
     FROM (
       SELECT ${VISITOR_OF_ROW} AS visitor, pageviews AS all_pageviews, ${SECONDS_OF_ROW} AS seconds
       FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
+      WHERE ${wholeVisits(question, bind, [])} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
       SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, IN_CUT_VISITS)})
     )`;

@@ -12,11 +12,11 @@ import type { Question } from '../question.ts';
 import {
   asksForWholeVisits,
   cutVisits,
+  filteredAttributes,
   fittingVisits,
   IN_CUT_VISITS,
   SECONDS_OF_ROW,
   SECONDS_OF_VISIT,
-  unfitFor,
   wholeVisits,
 } from '../visit-rows.ts';
 import { dimensions, type MetricType } from './dimensions.ts';
@@ -74,7 +74,7 @@ export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, a
  * most events of a visit share, one of each value.
  */
 export function rowsToRank(question: Question, type: MetricType, bind: Bind): string {
-  const { of, value, isAttribute } = dimensions[type];
+  const { of, value, attributes } = dimensions[type];
   if (of === 'visit') return rowsOfEvents(question, type, bind);
   const text = `toString(${value})`;
   const [kept, x, country] = isPlace(type)
@@ -83,7 +83,7 @@ export function rowsToRank(question: Question, type: MetricType, bind: Bind): st
   return `
     SELECT ${x} AS x, ${country} AS x_country, visitor, 1 AS value_events
     FROM (
-      SELECT ${VISITOR_OF_VISIT} AS visitor, ${isAttribute ? 'groupUniqArrayIf' : 'groupArrayIf'}(${kept}, ${eventCondition(question, bind)}) AS values
+      SELECT ${VISITOR_OF_VISIT} AS visitor, ${attributes ? 'groupUniqArrayIf' : 'groupArrayIf'}(${kept}, ${eventCondition(question, bind)}) AS values
       FROM events
       WHERE ${visitScope(question, bind)}
       GROUP BY visit_id
@@ -116,8 +116,9 @@ export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): 
     SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, IN_CUT_VISITS)})`;
 }
 
-const withoutOf = (question: Question, type: MetricType) =>
-  dimensions[type].isAttribute ? 'attributes' : unfitFor(question);
+const withoutOf = (question: Question, type: MetricType) => [
+  ...new Set([...(dimensions[type].attributes ?? []), ...filteredAttributes(question)]),
+];
 
 /** Whether rowsOfSingleEvents gives the same ranking: no visit as a whole decides, but for its visitor. */
 export function areInSingleEvents({ cohort, collectedSince, excludeBounce }: Question, type: MetricType): boolean {
@@ -146,7 +147,7 @@ export function rowsOfSingleEvents(
     SELECT ${value} AS x, ${country} AS x_country, if(known.visitor = 0, ${VISITOR_OF_ROW}, known.visitor) AS visitor, 1 AS value_events
     FROM events
     ANY LEFT JOIN (
-      SELECT visit_id, ${VISITOR_OF_ROW} AS visitor FROM site_visits FINAL WHERE ${wholeVisits(question, bind, null)} AND visitor_key_min != visitor_key
+      SELECT visit_id, ${VISITOR_OF_ROW} AS visitor FROM site_visits FINAL WHERE ${wholeVisits(question, bind, [])} AND visitor_key_min != visitor_key
       UNION ALL
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${IN_CUT_VISITS} GROUP BY visit_id
     ) AS known USING visit_id
@@ -171,7 +172,7 @@ export function rowsOfValues(question: Question, type: MetricType, values: reado
     INNER JOIN (
       SELECT visit_id, ${VISITOR_OF_ROW} AS visitor, toUInt64(pageviews) AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
       FROM site_visits FINAL
-      WHERE ${wholeVisits(question, bind, null)} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
+      WHERE ${wholeVisits(question, bind, [])} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor, countIf(event_type = 1) AS visit_pageviews,
         ${SECONDS_OF_VISIT} AS visit_seconds

@@ -10,7 +10,7 @@ async function select(query: string): Promise<unknown[]> {
   return result.json();
 }
 
-test('a visit of several blocks is one row: its true first moment, its identified session, its quarters, whether its events differ', async () => {
+test('a visit of several blocks is one row: its true first moment, its identified session, its quarters, in which attributes its events differ', async () => {
   const site = createTestSite(warehouse);
   const chrome = { session: 'm', browser: 'Chrome' };
   await site.insert([{ ...chrome, t: '10:00', visit: 'v', session: 'anonymous', referrerDomain: 'b.example' }]);
@@ -23,14 +23,14 @@ test('a visit of several blocks is one row: its true first moment, its identifie
   const rows = await select(`
     SELECT toString(first_at), toString(last_at), tupleElement(entry, 'path'), tupleElement(exit, 'path'), pageviews, toString(quarters),
       tupleElement(source, 'utm_source'), referrers.1, bitShiftRight(visitor_key, 63) AS is_identified, visitor_key != visitor_key_min,
-      attributes_min != attributes_max AS is_mixed
+      os != os_max, browser != browser_max AS is_mixed
     FROM site_visits FINAL WHERE website_id = '${site.websiteId}' ORDER BY is_mixed`);
   const day = '2026-06-10 ';
   const first = [`${day}09:50:00.000`, `${day}10:00:00.000`, '/early', '/', 2, String(2 ** 3 + 2 ** 4), 'x'];
   const second = [`${day}10:00:00.000`, `${day}10:31:00.000`, '/', '/', 1, String(2 ** 4 + 2 ** 6), ''];
   expect(rows).toEqual([
-    [...first, ['b.example'], 1, 1, 0],
-    [...second, [], 0, 0, 1],
+    [...first, ['b.example'], 1, 1, 0, 0],
+    [...second, [], 0, 0, 0, 1],
   ]);
 });
 
