@@ -152,7 +152,8 @@ WITH
   MD5(concat('site ', toString(site))) AS md5,
   ${hash('visit', 'visitor', seed)} % toUInt64(${visits} * 0.6) AS visitor,
   toUInt32(pow(${share('number', 'path', seed)}, 4) * if(site = 0, 50000, 400)) AS page,
-  step > 0 AND ${hash('number', 'type', seed)} % 100 < 8 AS is_custom
+  step > 0 AND ${hash('number', 'type', seed)} % 100 < 8 AS is_custom,
+  step > 2 AND ${hash('visit', 'turned', seed)} % 100 = 0 AS is_turned
 SELECT
   reinterpretAsUUID(bitOr(bitShiftLeft(toUInt128(reinterpretAsUInt64(reverse(substring(md5, 9, 8)))), 64), toUInt128(reinterpretAsUInt64(reverse(substring(md5, 1, 8)))))),
   fromUnixTimestamp64Milli(toInt64(event_ms), 'UTC'),
@@ -168,7 +169,7 @@ SELECT
   ${pick(['chrome', 'safari', 'firefox', 'edge-chromium', 'samsung', 'opera'], 'visitor', 'browser')},
   ${pick(['Windows 10', 'Mac OS', 'iOS', 'Android OS', 'Linux'], 'visitor', 'os')},
   ${pick(['desktop', 'mobile', 'laptop', 'tablet'], 'visitor', 'device')},
-  ${pick(['1920x1080', '390x844', '1440x900', '2560x1440', '360x800'], 'visitor', 'screen')},
+  if(is_turned, '844x390', ${pick(['1920x1080', '390x844', '1440x900', '2560x1440', '360x800'], 'visitor', 'screen')}),
   ${pick(['en-US', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR', 'ja-JP'], 'visitor', 'language')},
   ${pick(['US', 'DE', 'FR', 'GB', 'BR', 'JP', 'IN', 'CA', 'ES', 'IT', 'NL', 'PL'], 'visitor', 'country')} AS country,
   concat(country, '-', toString(${hash('visitor', 'region', seed)} % 12)),

@@ -50,7 +50,7 @@ const stats = (name: string, change: Partial<Question>, plainHaving: string, atM
   atMost100M,
 });
 
-type Panel = 'path' | 'title' | 'country' | 'browser' | 'entry' | 'exit' | 'referrer' | 'channel' | 'event';
+type Panel = 'path' | 'title' | 'country' | 'browser' | 'screen' | 'entry' | 'exit' | 'referrer' | 'channel' | 'event';
 
 /**
  * A panel of a dashboard: the ten values that most visitors have. `plainValue`: of a visit; without it of each event.
@@ -110,6 +110,7 @@ export const questions: BenchQuestion[] = [
   },
   metric('country', 'any(country)', 'country', 60),
   metric('browser', 'any(browser)', 'browser'),
+  metric('screen', 'any(screen)', 'screen'),
   metric('path', undefined, 'url_path', 400),
   metric('title', undefined, 'page_title'),
   metric('entry', 'argMinIf(url_path, created_at, event_type = 1)', 'url_path', 400),
