@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { startClickHouseCluster, type TestCluster } from '@meridian/embedded/test-cluster';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rollupsMigration } from './migrate.ts';
 import { dimensions } from './queries/dimensions.ts';
 import {
   referenceActive,
@@ -208,6 +209,27 @@ test('a purge, a reset and a repair reach the shard of their website, and nothin
     ['site_15m', 1],
   ]);
   expect((await reader.getStats(reset.ask())).value).toMatchObject({ pageviews: 1, visits: 1 });
+  await expectNoDrift();
+});
+
+test('a migration that gives old visits their greatest attributes reaches every shard', async () => {
+  const sites = await siteOnEachShard();
+  for (const site of sites)
+    await site.insert([
+      { t: '10:00', screen: '4x9' },
+      { t: '10:01', screen: '9x4' },
+    ]);
+  const asBefore = 'UPDATE screen_max = screen WHERE 1 SETTINGS mutations_sync = 2';
+  await onShards(`ALTER TABLE ${database}.site_visits_local ${asBefore}`);
+  await onShards(`DELETE FROM ${database}.schema_migrations_local WHERE name = '${rollupsMigration}'`);
+  await warehouse.migrate(nodes.cluster);
+  for (const site of sites) {
+    const ranked = await reader.getMetrics(site.ask(), { type: 'screen', limit: 5, offset: 0 });
+    expect(ranked.value).toEqual([
+      { x: '4x9', y: 1 },
+      { x: '9x4', y: 1 },
+    ]);
+  }
   await expectNoDrift();
 });
 
