@@ -53,4 +53,19 @@ describe.each([
     expect(await ingest.storedEvents(website)).toEqual([]);
     expect(await ingest.reader.keys('visits:*')).toHaveLength(sessions.length);
   });
+
+  test('without a User-Agent whatever is sent is ignored, faulty or not, and nothing is an error', async () => {
+    const website = await ingest.newWebsite();
+    const elements = [{ type: 'event', payload: { website } }, null, { type: 'x' }, { type: 'event', payload: {} }];
+    for (const headers of [{}, { 'user-agent': ' ' }]) {
+      for (const element of elements) {
+        const reply = await call(ingest.port, 'POST', '/api/send', JSON.stringify(element), headers);
+        expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { beep: 'boop', ignored: 'no-user-agent' }]);
+      }
+      const batch = await call(ingest.port, 'POST', '/api/batch', JSON.stringify(elements), headers);
+      const ignoredDetails = elements.map((_, index) => ({ index, reason: 'no-user-agent' }));
+      const counts = { size: 4, processed: 0, errors: 0, details: [], ignored: 4, ignoredDetails, cache: null };
+      expect([batch.status, JSON.parse(batch.text)]).toEqual([200, counts]);
+    }
+  });
 });

@@ -84,9 +84,10 @@ export function createCollect(deps: CollectDeps): Collect {
   const { websites, profileOf, isBlocked } = deps;
 
   return (element, sender, hasEscapes) => {
+    // First, as it says of the whole request that it is dropped: whatever an element is then, it is no error.
+    if (sender.userAgent === '') return ignored['no-user-agent'];
     const event = parseEvent(element, sender.nowMs, hasEscapes);
     if (isFault(event)) return faultyField(event);
-    if (sender.userAgent === '') return ignored['no-user-agent'];
     if (!deps.allowOverrides) removeOverrides(event);
     const client = toClient(event, sender);
     const profile = profileOf(client.userAgent);
