@@ -42,8 +42,16 @@ test.each([
   expect(domainOf(given)).toBeNull();
 });
 
+test('a domain has 1 to 500 characters when its scheme and the slash are off', () => {
+  const longest = `${'x'.repeat(49)}.`.repeat(10).slice(0, -1).concat('y');
+  expect(longest).toHaveLength(500);
+  expect(domainOf(`https://${longest}/`)).toBe(longest);
+  expect(domainOf(`${longest}x`)).toBeNull();
+});
+
 test('a domain of the greatest length is refused quickly when it does not fit', () => {
   expect(domainOf(`${'a-'.repeat(249)}!`)).toBeNull();
+  for (const part of ['a-', 'a.', 'a', '/', 'a+']) expect(domainOf(`${part.repeat(500_000)}!`)).toBeNull();
 });
 
 test('an empty share id means none; null turns sharing off; left out it stays', () => {

@@ -10,10 +10,9 @@ const Name = z.string().min(1).max(100);
 /** A host name with an optional port; a scheme before and a slash behind are taken off. */
 const Domain = z
   .string()
-  .max(500)
   .transform((text) => text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/$/, ''))
-  .pipe(z.string().min(1).regex(hostPattern, 'must be a host name'))
-  .describe('Host name, with a port if need be.');
+  .pipe(z.string().min(1).max(500).regex(hostPattern, 'must be a host name'))
+  .describe('Host name, with a port if need be; at most 500 characters without scheme and slash.');
 
 /** An empty string means null: no sharing. */
 const ShareId = z
