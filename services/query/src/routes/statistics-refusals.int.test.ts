@@ -85,6 +85,16 @@ test.each([
   expect(text).not.toMatch(insides);
 });
 
+test('a blank is a value as any other: 400 where it is none that the parameter has', async () => {
+  const site = await api.siteWith();
+  const names = ['startAt', 'endDate', 'timezone', 'unit', 'compare', 'match', 'eventType', 'segment', 'cohort'];
+  for (const name of [...names, 'limit', 'offset', 'type'])
+    for (const blank of [' ', '\t']) {
+      const { status, json } = await site.get('/metrics', { type: 'path', [name]: blank });
+      expect([name, status, Object.keys(json.error?.properties ?? {})]).toEqual([name, 400, [name]]);
+    }
+});
+
 test('a unit that does not exist is 400 that names it', async () => {
   const site = await api.siteWith();
   for (const unit of ['week', 'quarter', 'second', 'DAY', "day'", '1', 'hour hour']) {
