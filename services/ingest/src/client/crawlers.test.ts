@@ -64,6 +64,8 @@ const crawlers = [
   'Mozilla/5.0 (compatible; Qwantify/2.4w; +https://www.qwant.com/)/2.4w',
   'Mozilla/5.0 (compatible; Yeti/1.1; +https://naver.me/spd)',
   'ELB-HealthChecker/2.0',
+  'WordPress/6.5.4; https://shop.example (compatible; ExampleBot/1.0)',
+  'Examplecubot/1.0',
 ];
 
 const senders = [
@@ -93,6 +95,8 @@ const senders = [
   'Faraday v2.9.1',
   'Dart/3.4 (dart:io)',
   'WordPress/6.5.4; https://shop.example',
+  'WordPress/6.5.4; https://preview.shop.example',
+  'WordPress/6.7-beta1-59000; http://bot.example/spider',
   'Google-HTTP-Java-Client/1.44.2 (gzip)',
   'google-api-nodejs-client/9.11.0',
   'AppEngine-Google; (+http://code.google.com/appengine; appid: s~shop)',
@@ -110,6 +114,8 @@ const senders = [
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36',
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Slack/4.38.125 Chrome/124 Electron/30.0.9 Safari/537.36',
   'Mozilla/5.0 (Linux; Android 9; CUBOT_X18_Plus) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36',
+  'Mozilla/5.0 (Linux; Android 10; X20 PRO Build/CUBOT) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36',
+  'Mozilla/5.0 (Linux; U; Android 9; en-us;CUBOT_P30 Build/PPR1) AppleWebKit/534.30 (KHTML, like Gecko) Version/4.0 Mobile Safari/534.30',
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36',
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) GSA/321.0.642804631 Mobile/15E148 Safari/604.1',
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [FBAN/FBIOS;FBAV/468.0.0.36.108]',

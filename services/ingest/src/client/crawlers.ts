@@ -10,7 +10,6 @@ export type BotFilter = (typeof botFilters)[number];
  * such as `example-worker/1.0`, whose senders are legitimate; and a wrong drop is silent, a kept crawler is visible.
  */
 export const crawlerPatterns = [
-  '(?<! cu)bots?(?:\\b|_)',
   '^bot',
   ' daum[ /]',
   ' deusu/',
@@ -48,6 +47,7 @@ export const crawlerPatterns = [
 
 /** Crawlers that `isbot` finds only by patterns too wide for us. */
 const moreCrawlerPatterns = [
+  '(?<!\\bcu)bots?(?:\\b|_)', // CUBOT makes phones, and does not always stand behind a space
   '\\b(?:mediapartners|apis|adsbot|feedfetcher)-google\\b',
   '\\bgoogle-(?:inspectiontool|read-aloud|site-verification|structured-data|safety|extended|favicon|xrawler|pagerenderer)',
   '\\bgoogleother\\b',
@@ -79,7 +79,12 @@ const moreCrawlerPatterns = [
   '\\byeti/\\d',
 ];
 
-const isDeclaredCrawler = createIsbotFromList([...crawlerPatterns, ...moreCrawlerPatterns]);
+const hasCrawlerPattern = createIsbotFromList([...crawlerPatterns, ...moreCrawlerPatterns]);
+
+/** Of WordPress's HTTP library. The rest is the site's address, in which `preview` or `bot` says nothing. */
+const ofWordPress = /^WordPress\/[\w.+-]+; https?:\/\/\S+$/;
+
+const isDeclaredCrawler = (userAgent: string) => hasCrawlerPattern(userAgent) && !ofWordPress.test(userAgent);
 
 /** The test for one setting of BOT_FILTER. */
 export function crawlerTest(filter: BotFilter): (userAgent: string) => boolean {
