@@ -4,9 +4,30 @@
  * name in utm_source (`google`). The first rule that fits decides.
  */
 
-/** Names are a label of the domain before its ending; what has a dot is a domain, its subdomains included. */
+/**
+ * Names are a label of the domain before its ending (`de`, `co.uk`); what has a dot is a domain, its subdomains
+ * included. Apps on Android send `android-app://<package>`, which is taken for a domain.
+ */
 const sources = {
-  email: ['mail.google.com', 'mail.yahoo.com', 'outlook', 'mail.proton.me', 'mail.ru', 'mail', 'email', 'newsletter'],
+  email: [
+    'mail.google.com',
+    'com.google.android.gm',
+    'mail.yahoo.com',
+    'mail.aol.com',
+    'mail.gmx.net',
+    'mail.gmx.com',
+    'mail.zoho.com',
+    'mail.qq.com',
+    'outlook.live.com',
+    'outlook.office.com',
+    'mail.proton.me',
+    'mail.ru',
+    'outlook',
+    'gmail',
+    'mail',
+    'email',
+    'newsletter',
+  ],
   llm: [
     'chatgpt',
     'chat.openai.com',
@@ -74,6 +95,7 @@ const sources = {
   ],
   search: [
     'google',
+    'com.google.android.googlequicksearchbox',
     'bing',
     'duckduckgo',
     'yahoo',
@@ -139,6 +161,6 @@ function expressionsOf(kind: keyof typeof sources): { ofDomain: string; ofName: 
   const escaped = (text: string) => text.replaceAll('.', '\\\\.');
   const names = sources[kind].filter((name) => !name.includes('.'));
   const domains = sources[kind].filter((name) => name.includes('.')).map(escaped);
-  const ofDomain = `(^|\\\\.)(${[`(${names.join('|')})(\\\\.[a-z]{2,4}){1,2}`, ...domains].join('|')})$`;
+  const ofDomain = `(^|\\\\.)(${[`(${names.join('|')})(\\\\.com?)?\\\\.[a-z]{2,4}`, ...domains].join('|')})$`;
   return { ofDomain, ofName: `^(${[...names, ...domains].join('|')})$` };
 }

@@ -220,6 +220,23 @@ test('a visit has the channel of its first event, and every visit has one', asyn
   expect(channels).toEqual({ ...Object.fromEntries(Object.keys(sources).map((channel) => [channel, 1])), direct: 3 });
 });
 
+test.each([
+  [
+    'email',
+    ['mail.google.com', 'com.google.android.gm', 'mail.aol.com', 'outlook.live.com', 'mail.de', 'web.mail.com'],
+  ],
+  ['organicSearch', ['google.com.br', 'com.google.android.googlequicksearchbox', 'yandex.com.tr', 'yahoo.co.jp']],
+  ['referral', ['mail.acme.com', 'email.acme.io', 'newsletter.blog.de', 'bing.acme.com', 'gm.android.google.example']],
+] as const)(
+  '%s: a known source counts under its own endings, not below the domain of somebody else',
+  async (x, domains) => {
+    const { metrics } = await siteWith(
+      domains.map((referrerDomain) => ({ t: '10:00', session: referrerDomain, referrerDomain })),
+    );
+    expect(await metrics('channel')).toEqual([{ x, y: domains.length }]);
+  },
+);
+
 test('hundreds of long texts full of quotes are ranked, expanded and found as short ones are', async () => {
   const long = Array.from({ length: 200 }, (_, i) => `/${"'".repeat(490)}${1000 + i}`);
   const { metrics, expanded, found } = await siteWith(long.map((urlPath) => ({ t: '10:00', urlPath })));

@@ -8,7 +8,7 @@ type Kind = 'email' | 'llm' | 'video' | 'shopping' | 'social' | 'search';
 
 /** A name stands before the ending of a domain; a domain is itself and everything below it. */
 const sources: Record<Kind, { names: string[]; domains: string[] }> = {
-  email: { names: ['newsletter', 'outlook', 'mail', 'email'], domains: ['mail.google.com'] },
+  email: { names: ['newsletter', 'outlook', 'mail', 'email'], domains: ['mail.google.com', 'outlook.live.com'] },
   llm: { names: ['chatgpt', 'perplexity'], domains: ['claude.ai', 'gemini.google.com'] },
   video: { names: ['youtube', 'vimeo', 'netflix'], domains: ['youtu.be'] },
   shopping: { names: ['amazon', 'ebay'], domains: ['shopping.google.com'] },
@@ -16,8 +16,9 @@ const sources: Record<Kind, { names: string[]; domains: string[] }> = {
   search: { names: ['google', 'bing', 'aol'], domains: ['search.brave.com', 'ya.ru'] },
 };
 
-/** Of one or two parts: `com`, `co.uk`. */
-const isEnding = (parts: string[]) => parts.every((part) => /^[a-z]{2,4}$/.test(part));
+/** Of one or two parts: `de`, `co.uk`, `com.br`. */
+const isEnding = (parts: string[]) =>
+  /^[a-z]{2,4}$/.test(parts.at(-1) ?? '') && (parts.length === 1 || parts[0] === 'co' || parts[0] === 'com');
 
 function isSourceDomain(kind: Kind, text: string): boolean {
   const { names, domains } = sources[kind];

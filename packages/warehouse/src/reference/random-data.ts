@@ -63,6 +63,7 @@ const sourceDomains = [
     'netflix.com',
   ],
   ...['amazon.de', 'shopping.google.com', 'chatgpt.com', 'gemini.google.com', 'mail.google.com', 'outlook.live.com'],
+  'mail.acme.com',
 ];
 const sourcePools = {
   referrerDomain: [...referrers, ...sourceDomains],
