@@ -50,8 +50,7 @@ export function randomAlphanumerics(length: number): string {
 }
 
 /** A hash of no password, with the parameters of `hashPassword`. */
-export const decoyHash =
-  '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+const decoyHash = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 /** argon2id with the library's defaults (19 MiB, 2 passes), computed off the event loop. */
 export async function hashPassword(password: string): Promise<string> {

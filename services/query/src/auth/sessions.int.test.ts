@@ -1,10 +1,13 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { LoginAnswer, Profile, UserRecord } from '@meridian/contract/accounts';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { verifyPassword } from '@meridian/registry/credentials';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createTestApi } from '../query-fixtures.ts';
 import { provePassword } from './prove-password.ts';
 import { forgeriesOf, tokenParts } from './token-fixtures.ts';
+
+vi.mock('@meridian/registry/credentials', { spy: true });
 
 const trustedProxy = '10.0.0.1';
 let api: Awaited<ReturnType<typeof createTestApi>>;
@@ -28,12 +31,17 @@ describe('login', () => {
     expect(answer.json.user).toMatchObject({ id: account.id, role: 'user', isAdmin: false, teams: [] });
   });
 
-  test('a wrong password and an unknown user get the same answer', async () => {
+  test('a wrong password and an unknown user get the same answer, after one check of a password each', async () => {
     const account = await api.newAccount();
+    const checks = vi.mocked(verifyPassword).mockClear();
     const [wrong, unknown] = [await login(account.username, 'wrong'), await login('nobody', 'wrong')];
     expect(wrong.status).toBe(401);
     expect(wrong.json.error.code).toBe('incorrect-username-password');
     expect(unknown).toMatchObject({ status: 401, text: wrong.text });
+    expect(checks.mock.calls).toEqual([
+      [expect.any(String), 'wrong'],
+      [undefined, 'wrong'],
+    ]);
   });
 
   test.each([
