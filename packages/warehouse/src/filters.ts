@@ -91,16 +91,22 @@ export function equalsExactly(column: string, values: readonly string[], bind: B
   return anyOf(inLists(values, bind).map(({ list }) => `${column} IN ${list}`));
 }
 
+/** Values are lowered here and not by ClickHouse, which makes a set of constants alone and looks a list through. */
 function equalsIgnoringCase(column: string, values: readonly string[], bind: Bind): string {
-  return anyOf(inLists(values, bind).map(({ list }) => `has(${lowered(list)}, lowerUTF8(${column}))`));
+  return equalsExactly(`lowerUTF8(${column})`, values.map(toLower), bind);
 }
+
+const toLower = (text: string) => text.toLowerCase();
+
+/** The first parts of a language tag, of which `en-GB` has two, in one spelling; all of them where it has fewer. */
+const languageParts = (column: string, parts: string | number) =>
+  `substringIndex(replaceAll(lowerUTF8(${column}), '_', '-'), '-', ${parts})`;
 
 /** `en` is every English: en, en-GB, en_US. */
 function equalsLanguage(column: string, values: readonly string[], bind: Bind): string {
-  const language = `concat(replaceAll(lowerUTF8(${column}), '_', '-'), '-')`;
-  const wanted = values.map((value) => `${value.replaceAll('_', '-')}-`);
-  const lists = inLists(wanted, bind).map(({ list }) => lowered(list));
-  return anyOf(lists.map((list) => `arrayExists(start -> startsWith(${language}, start), ${list})`));
+  const wanted = values.map((value) => toLower(value).replaceAll('_', '-'));
+  const counts = [...new Set(wanted.map((tag) => tag.split('-').length))];
+  return `arrayExists(parts -> ${equalsExactly(languageParts(column, 'parts'), wanted, bind)}, [${counts.join(', ')}])`;
 }
 
 /**
@@ -125,8 +131,6 @@ const domainOf = (page: string) => page.slice(0, page.indexOf('/'));
 const withRoot = (page: string) => (page === `${domainOf(page)}/` ? [page, domainOf(page)] : [page]);
 
 const toDevice = (value: string) => (value.toLowerCase() === 'laptop' ? 'desktop' : value);
-
-const lowered = (list: string) => `arrayMap(value -> lowerUTF8(value), ${list})`;
 
 type BoundList = { list: string; length: number };
 
