@@ -5,7 +5,7 @@ import { rollupTables } from './rollups/repair.ts';
 import { findWrongRows } from './rollups/test-rollups.ts';
 import { at, createTestSite, type TestEvent, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
-import { createWarehouse } from './warehouse.ts';
+import { createWarehouse, type Warehouse } from './warehouse.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
 
@@ -66,10 +66,15 @@ const manyEvents: TestEvent[] = Array.from({ length: 40_000 }, (_, i) => ({
   eventName: i % 2 ? 'buy' : '',
 }));
 
-for (const [what, remove] of [
-  ['purge', (websiteId: string) => warehouse.purgeWebsite(websiteId)],
-  ['reset', (websiteId: string) => warehouse.purgeCollectedBefore(websiteId, new Date('2026-12-01'))],
-] as const)
+const removals = [
+  ['purge', ({ purgeWebsite }: Warehouse, websiteId: string) => purgeWebsite(websiteId)],
+  [
+    'reset',
+    ({ purgeCollectedBefore }: Warehouse, websiteId: string) => purgeCollectedBefore(websiteId, new Date('2026-12-01')),
+  ],
+] as const;
+
+for (const [what, remove] of removals)
   test(`after a ${what} nothing is found in the projection of events either, and no less of another website`, async () => {
     const [gone, kept] = [createTestSite(warehouse), createTestSite(warehouse)];
     const rows = [gone, kept].flatMap((site) => manyEvents.map(site.toRow));
@@ -84,13 +89,31 @@ for (const [what, remove] of [
     };
     const ranking = { type: 'event', limit: 10, offset: 0 } as const;
     expect([await eventsOf(gone.websiteId, 1), await eventsOf(kept.websiteId, 1)]).toEqual([1_000, 1_000]);
-    await remove(gone.websiteId);
+    await remove(warehouse, gone.websiteId);
     expect([await eventsOf(gone.websiteId, 0), await eventsOf(kept.websiteId, 0)]).toEqual([0, 1_000]);
     expect((await warehouse.getMetrics(gone.ask(), ranking)).value).toEqual([]);
     const ofPath = gone.ask({ filters: [{ name: 'path', op: 'eq', values: ['/2'] }] });
     expect((await warehouse.getStats(ofPath)).value.pageviews).toBe(0);
     expect((await warehouse.getMetrics(kept.ask(), ranking)).value).toEqual([{ x: 'buy', y: 20_000 }]);
     expect(await findWrongRows(database.url)).toEqual([]);
+  });
+
+for (const [what, remove] of removals)
+  test(`a ${what} that takes longer than any other call may is waited for, and ordered once`, async () => {
+    const site = createTestSite(warehouse);
+    await site.insert(longVisit);
+    const callMaxMs = 300;
+    const hasty = createWarehouse(database.url, { callMaxMs });
+    const mutations = `SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = 'events'
+      AND command LIKE '%${site.websiteId}%'`;
+    await client.command({ query: 'SYSTEM STOP MERGES events' });
+    const removed = remove(hasty, site.websiteId).then(() => 'done', String);
+    const meanwhile = await Promise.race([removed, delay(4 * callMaxMs, 'goes on')]);
+    await client.command({ query: 'SYSTEM START MERGES events' });
+    expect([meanwhile, await removed]).toEqual(['goes on', 'done']);
+    expect(await rowCounts(site.websiteId)).toEqual(noneOfAny);
+    expect(await (await client.query({ query: mutations, format: 'JSONEachRow' })).json()).toHaveLength(1);
+    await hasty.close();
   });
 
 test('a reset removes what was collected before it, whatever its event time, and the rollups tell of the rest', async () => {

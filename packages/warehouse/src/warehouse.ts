@@ -31,7 +31,15 @@ export type WarehouseOptions = {
   onQuery?: OnQuery;
   /** For tests: where all answers come from, however many events there are; `rollups` only once they are filled. */
   readFrom?: ReadFrom;
+  /** For tests: how long a call may take that is neither a question nor a removal. */
+  callMaxMs?: number;
 };
+
+/**
+ * Of each statement of a removal, which writes parts anew, or a big website's rollups. ClickHouse goes on with it when
+ * nobody waits any more, and a repetition has it done twice.
+ */
+const removalMaxMs = 6 * 3_600_000;
 
 /**
  * The way to ClickHouse. Opens nothing before the first call; throws WarehouseError, but for `migrate`, which throws
@@ -39,7 +47,13 @@ export type WarehouseOptions = {
  */
 export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions = {}) {
   const address = parseClickHouseUrl(clickhouseUrl);
-  const client = createClient(clientOptions(address));
+  const common = clientOptions(address);
+  const client = createClient({ ...common, ...(options.callMaxMs && { request_timeout: options.callMaxMs }) });
+  const patient = createClient({
+    ...common,
+    request_timeout: removalMaxMs,
+    clickhouse_settings: { ...common.clickhouse_settings, distributed_ddl_task_timeout: String(removalMaxMs / 1_000) },
+  });
   const channel = createQuestionChannel(address, readSettings);
   const run = createRunQuery(channel, options.onQuery);
   const look = createRunQuery(channel, options.onQuery, lookMaxMs);
@@ -50,6 +64,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     return ask(kept, await choose(kept));
   };
   const { reading, writing } = callsOf(client);
+  const { writing: removing } = callsOf(patient);
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
@@ -71,8 +86,8 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
       asking(question, (kept, from) => getMetrics(run, kept, options, from)),
     getExpandedMetrics: (question: Question, options: MetricOptions) =>
       asking(question, (kept, from) => getExpandedMetrics(run, kept, options, from)),
-    purgeWebsite: writing(purgeWebsite),
-    purgeCollectedBefore: writing(purgeCollectedBefore),
+    purgeWebsite: removing(purgeWebsite),
+    purgeCollectedBefore: removing(purgeCollectedBefore),
     /** What server it is and whether its schema is this version's. */
     readState: () => readClickHouseState(address),
     compareRollups: reading(compareRollups),
@@ -84,7 +99,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
         throw new WarehouseError('unavailable', 'ClickHouse does not answer', { cause: answer.error });
     },
     async close(): Promise<void> {
-      await Promise.all([client.close(), channel.close()]);
+      await Promise.all([client.close(), patient.close(), channel.close()]);
     },
   };
 }
