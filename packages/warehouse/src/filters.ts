@@ -99,15 +99,16 @@ function equalsIgnoringCase(column: string, values: readonly string[], bind: Bin
 const toLower = (text: string) => text.toLowerCase();
 
 /** The first parts of a language tag, of which `en-GB` has two, in one spelling; all of them where it has fewer. */
-const languageParts = (column: string, parts: number) =>
+const languageParts = (column: string, parts: number | string) =>
   `substringIndex(replaceAll(lowerUTF8(${column}), '_', '-'), '-', ${parts})`;
 
 /** `en` is every English: en, en-GB, en_US. */
 function equalsLanguage(column: string, values: readonly string[], bind: Bind): string {
   const wanted = values.map((value) => toLower(value).replaceAll('_', '-'));
   const counts = [...new Set(wanted.map((tag) => tag.split('-').length))];
-  const lists = inLists(wanted, bind);
-  return anyOf(counts.flatMap((parts) => lists.map(({ list }) => `${languageParts(column, parts)} IN ${list}`)));
+  const isWanted = (parts: number | string) => equalsExactly(languageParts(column, parts), wanted, bind);
+  // Written once for all of them, as a question's SQL has 128 KiB at most.
+  return counts.length === 1 ? isWanted(counts[0] ?? 1) : `arrayExists(parts -> ${isWanted('parts')}, [${counts}])`;
 }
 
 /**
