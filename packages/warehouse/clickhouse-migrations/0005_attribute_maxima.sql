@@ -1,6 +1,7 @@
 -- browser_max <> browser: a visit's events differ in browser; so for every attribute. Then a phone that is turned makes only questions about screens
 -- read its visits from events. attributes_min and attributes_max say it of all attributes together: versions before this one read them.
--- Parts from before have the least value as the greatest one, too; migrate() puts visits right whose events differ.
+-- Parts from before have the least value as the greatest one, too; migrate() puts visits right whose events differ. All replicas have the columns before
+-- the view writes them: ClickHouse does not compare the two.
 ALTER TABLE {{local:site_visits}} {{on_cluster}}
   ADD COLUMN IF NOT EXISTS browser_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT browser,
   ADD COLUMN IF NOT EXISTS os_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT os,
@@ -9,7 +10,8 @@ ALTER TABLE {{local:site_visits}} {{on_cluster}}
   ADD COLUMN IF NOT EXISTS language_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT language,
   ADD COLUMN IF NOT EXISTS country_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT country,
   ADD COLUMN IF NOT EXISTS region_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT region,
-  ADD COLUMN IF NOT EXISTS city_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT city;
+  ADD COLUMN IF NOT EXISTS city_max SimpleAggregateFunction(max, LowCardinality(String)) DEFAULT city
+  SETTINGS alter_sync = 2;
 
 -- As in migration 0002, and the greatest values.
 ALTER TABLE site_visits_mv {{on_cluster}} MODIFY QUERY

@@ -212,7 +212,7 @@ test('a purge, a reset and a repair reach the shard of their website, and nothin
   await expectNoDrift();
 });
 
-test('a migration that gives old visits their greatest attributes reaches every shard', async () => {
+test('old visits get their greatest attributes on every shard', async () => {
   const sites = await siteOnEachShard();
   for (const site of sites)
     await site.insert([

@@ -99,20 +99,17 @@ for (const [what, remove] of removals)
   });
 
 for (const [what, remove] of removals)
-  test(`a ${what} that takes longer than any other call may is waited for, and ordered once`, async () => {
+  test(`a ${what} that takes longer than any other call may is waited for`, async () => {
     const site = createTestSite(warehouse);
     await site.insert(longVisit);
     const callMaxMs = 300;
     const hasty = createWarehouse(database.url, { callMaxMs });
-    const mutations = `SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = 'events'
-      AND command LIKE '%${site.websiteId}%'`;
     await client.command({ query: 'SYSTEM STOP MERGES events' });
     const removed = remove(hasty, site.websiteId).then(() => 'done', String);
     const meanwhile = await Promise.race([removed, delay(4 * callMaxMs, 'goes on')]);
     await client.command({ query: 'SYSTEM START MERGES events' });
     expect([meanwhile, await removed]).toEqual(['goes on', 'done']);
     expect(await rowCounts(site.websiteId)).toEqual(noneOfAny);
-    expect(await (await client.query({ query: mutations, format: 'JSONEachRow' })).json()).toHaveLength(1);
     await hasty.close();
   });
 

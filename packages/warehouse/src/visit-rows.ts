@@ -15,9 +15,9 @@ export const FIRST_QUARTER_MS = `toInt64(toUnixTimestamp(start_hour)) * 1000 - $
 
 /**
  * What all events of a visit have in common, mostly. Columns of site_visits of the same name hold the least value of
- * the visit's events, and `<name>_max` the greatest; filters have the same names.
+ * the visit's events, and `<name>_max` the greatest; filters on them, but for screen, have the same names.
  */
-const attributes = ['browser', 'os', 'device', 'screen', 'language', 'country', 'region', 'city'] as const;
+export const attributes = ['browser', 'os', 'device', 'screen', 'language', 'country', 'region', 'city'] as const;
 export type Attribute = (typeof attributes)[number];
 
 const secondsBetween = (first: string, last: string) =>
@@ -37,7 +37,7 @@ export type Irregularity = 'quarters' | readonly Attribute[];
 const conditionOf = (irregularity: Irregularity): string =>
   irregularity === 'quarters'
     ? 'bitTest(quarters, 63)'
-    : irregularity.map((attribute) => `${attribute} != ${attribute}_max`).join(' OR ');
+    : [...new Set(irregularity)].map((attribute) => `${attribute} != ${attribute}_max`).join(' OR ');
 
 /**
  * Whether a visit's row tells all that the question wants of its events: no filter, or only on what all events of a
@@ -49,9 +49,7 @@ export function asksForWholeVisits(question: Question): boolean {
 }
 
 /** By which attributes a question filters. */
-export const filteredAttributes = (question: Question): Attribute[] => [
-  ...new Set(filterNames(question).filter(isAttribute)),
-];
+export const filteredAttributes = (question: Question): Attribute[] => filterNames(question).filter(isAttribute);
 
 const isAttribute = (name: FilterName): name is FilterName & Attribute =>
   attributes.some((attribute) => attribute === name);
@@ -71,8 +69,9 @@ export const hasFilters = ({ filters, segment }: Question): boolean =>
  */
 export function wholeVisits(question: Question, bind: Bind, without: Irregularity): string {
   const { startAt, endAt } = question.range;
+  const unfit = conditionOf(without);
   return `${siteOf(question, bind)} AND ${beganAround(startAt, endAt, bind)} AND first_at >= ${instant(startAt, bind)}
-    AND last_at <= ${instant(endAt, bind)}${without.length > 0 ? ` AND (cut.4 IS NULL OR NOT (${conditionOf(without)}))` : ''}`;
+    AND last_at <= ${instant(endAt, bind)}${unfit && ` AND (cut.4 IS NULL OR NOT (${unfit}))`}`;
 }
 
 /** The `wholeVisits` that fit the question's filters and bounce rule. */
@@ -93,28 +92,28 @@ export function wholeVisitsBetweenAndAtEnds(question: Question, bind: Bind): [st
 }
 
 /**
- * An entry of the WITH of a query whose events are limited by `IN_CUT_VISITS`: visits that overlap with the range and
- * are not among `wholeVisits`, and the times before and behind which their events lie.
+ * An entry of the WITH of a query whose events are limited by `inCutVisits`: visits that overlap with the range and are
+ * not among `wholeVisits`, and the times before and behind which their events lie. Between the range's ends visits are
+ * irregular only by attributes; of them the times alone are noted, as the widest that a visit of its hour can have: ids
+ * and times of all rows would have to be read for the sake of a few.
  */
 export function cutVisits(question: Question, bind: Bind, without: Irregularity): string {
   const { startAt, endAt } = question.range;
   const [start, end] = [instant(startAt, bind), instant(endAt, bind)];
   const [site, began] = [siteOf(question, bind), beganAround(startAt, endAt, bind)];
   const atEnds = beganAroundEnds(question, bind);
+  const unfit = conditionOf(without);
   const isStray = `(start_hour, visit_id) IN (SELECT start_hour, visit_id FROM stray_visits WHERE ${site})`;
   const found = `
-      SELECT visit_id, first_at, last_at, ${conditionOf(without) || '0'} OR NOT (${began}) AS is_irregular
+      SELECT visit_id, first_at, last_at, ${unfit || '0'} OR NOT (${began}) AS is_irregular
       FROM site_visits FINAL
       WHERE ${site} AND (${atEnds} OR ${isStray}) AND first_at <= ${end} AND last_at >= ${start} AND (first_at < ${start} OR last_at > ${end} OR is_irregular)`;
-  // Attributes may differ in any hour, quarters only of strays. Between the ends every row is looked at, so each gets
-  // the widest times that a visit of its hour can have: to read its own would cost two columns.
   const between = `
       UNION ALL
-      SELECT visit_id, ${fromHour(-visitWindow.beforeMs)} AS first_at, ${fromHour(visitWindow.afterMs)} AS last_at, 1 AS is_irregular
+      SELECT NULL AS visit_id, ${fromHour(-visitWindow.beforeMs)} AS first_at, ${fromHour(visitWindow.afterMs)} AS last_at, 1 AS is_irregular
       FROM site_visits FINAL
-      WHERE ${site} AND ${began} AND NOT ${atEnds} AND (${conditionOf(without)})`;
-  const looksEverywhere = without !== 'quarters' && without.length > 0;
-  const [more, settings] = looksEverywhere ? [between, ''] : ['', ONE_THREAD_NO_PROJECTION];
+      WHERE ${site} AND ${began} AND NOT ${atEnds} AND (${unfit})`;
+  const [more, settings] = mayBeAnywhere(without) ? [between, ''] : ['', ONE_THREAD_NO_PROJECTION];
   return `(
     SELECT tuple(
       groupArray(visit_id),
@@ -127,12 +126,21 @@ export function cutVisits(question: Question, bind: Bind, without: Irregularity)
   ) AS cut`;
 }
 
+/** For events of the range, beside `cutVisits` in the WITH. */
+export function inCutVisits(question: Question, bind: Bind, without: Irregularity): string {
+  const irregularBetween = `
+    UNION ALL
+    SELECT visit_id FROM site_visits FINAL
+    WHERE ${siteOf(question, bind)} AND start_hour BETWEEN toDateTime(cut.4, 'UTC') AND toDateTime(cut.5, 'UTC') AND (${conditionOf(without)})`;
+  return `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
+  AND visit_id IN (SELECT arrayJoin(cut.1)${mayBeAnywhere(without) ? irregularBetween : ''})`;
+}
+
+/** Attributes may differ in any hour; quarters are irregular only of strays. */
+const mayBeAnywhere = (without: Irregularity): boolean => without !== 'quarters' && without.length > 0;
+
 /** The instant so long after a row's start_hour. */
 const fromHour = (ms: number): string => `toDateTime64(start_hour, 3, 'UTC') + toIntervalMillisecond(${ms})`;
-
-/** For events of the range, beside `cutVisits` in the WITH. */
-export const IN_CUT_VISITS = `(ifNull(created_at <= cut.2, 0) OR ifNull(created_at >= cut.3, 0) OR ifNull(created_at BETWEEN cut.4 AND cut.5, 0))
-  AND visit_id IN (SELECT arrayJoin(cut.1))`;
 
 /**
  * Has a row if an event's session may not be its visit's visitor: a visit has an anonymous and an identified session,

@@ -39,7 +39,7 @@ export type WarehouseOptions = {
  * Of each statement of a removal, which writes parts anew, or a big website's rollups. ClickHouse goes on with it when
  * nobody waits any more, and a repetition has it done twice.
  */
-const removalMaxMs = 6 * 3_600_000;
+const removalMaxMs = 3_600_000;
 
 /**
  * The way to ClickHouse. Opens nothing before the first call; throws WarehouseError, but for `migrate`, which throws

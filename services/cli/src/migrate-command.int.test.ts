@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { createTestProxy, type TestProxy } from '@meridian/embedded/test-proxy';
 import { createClickHouseDatabase, createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { rollupsMigration } from '@meridian/warehouse/migrate';
 import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
 import { applyFirstSchema } from '@meridian/warehouse/test-first-schema';
 import { createTestSite } from '@meridian/warehouse/test-site';
@@ -52,7 +53,7 @@ async function ask(query: string): Promise<string> {
   return (await runClickHouse(clickhouse.url, query.replaceAll('{db}', clickhouse.database))).trim();
 }
 
-const isApplied = () => ask(`SELECT count() FROM {db}.schema_migrations WHERE name LIKE '0002%'`);
+const isApplied = () => ask(`SELECT count() FROM {db}.schema_migrations WHERE name = '${rollupsMigration}'`);
 const hasTable = (name: string) =>
   ask(`SELECT count() FROM system.tables WHERE database = '{db}' AND name = '${name}'`);
 
@@ -64,6 +65,7 @@ async function filledSite() {
     session: `s${i % 50}`,
     visit: `v${i % 300}`,
     urlPath: `/${i % 20}`,
+    screen: `${i % 7}x1`,
   }));
   await site.insert(events.filter(({ t }) => t < Date.UTC(2026, 0, 1)));
   await site.insert(events.filter(({ t }) => t >= Date.UTC(2026, 0, 1)));
@@ -79,6 +81,8 @@ test('a migration that is killed, wherever, is completed by the next one; no eve
     'the old ones are gone': async () => (await hasTable('path_day')) === '0',
     'the first rollup is being filled': async () => (await ask('SELECT count() FROM {db}.site_visits')) !== '0',
     'the last one is': async () => (await ask('SELECT count() FROM {db}.site_texts')) !== '0',
+    'visits have new columns': async () =>
+      (await ask(`SELECT count() FROM system.columns WHERE database = '{db}' AND name = 'country_max'`)) === '1',
   };
   let expected = 400;
   for (const [stage, isReached] of Object.entries(stages)) {

@@ -84,7 +84,7 @@ export function createCollect(deps: CollectDeps): Collect {
   const { websites, profileOf, isBlocked } = deps;
 
   return (element, sender, hasEscapes) => {
-    // First, as it says of the whole request that it is dropped: whatever an element is then, it is no error.
+    // Of the whole request: what its elements are is not looked at.
     if (sender.userAgent === '') return ignored['no-user-agent'];
     const event = parseEvent(element, sender.nowMs, hasEscapes);
     if (isFault(event)) return faultyField(event);

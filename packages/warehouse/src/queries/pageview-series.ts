@@ -9,7 +9,7 @@ import {
   cutVisits,
   FIRST_QUARTER_MS,
   hasFilters,
-  IN_CUT_VISITS,
+  inCutVisits,
   wholeVisitsBetweenAndAtEnds,
 } from '../visit-rows.ts';
 import { outsideWholeQuarters, quarterMs, wholeQuarters } from '../whole-quarters.ts';
@@ -91,7 +91,7 @@ function seriesOfRollups(question: Question, bucketStarts: readonly number[]): Q
       UNION ALL
       SELECT ${bucketOf('toUnixTimestamp64Milli(created_at)')} AS bucketStart, toInt64(0) AS pageviews, uniqExact(visit_id) AS visits
       FROM events
-      WHERE ${visitScope(question, bind)} AND ${IN_CUT_VISITS}
+      WHERE ${visitScope(question, bind)} AND ${inCutVisits(question, bind, 'quarters')}
       GROUP BY bucketStart
     )
     GROUP BY bucketStart

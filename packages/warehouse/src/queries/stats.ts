@@ -18,7 +18,7 @@ import {
   cutVisits,
   filteredAttributes,
   fittingVisits,
-  IN_CUT_VISITS,
+  inCutVisits,
   SECONDS_OF_ROW,
   SECONDS_OF_VISIT,
   wholeVisits,
@@ -95,7 +95,7 @@ function statsOfVisits(question: Question): Query {
       FROM site_visits FINAL
       WHERE ${fittingVisits(question, bind, without)}
       UNION ALL
-      ${visitsOfEvents(question, bind, IN_CUT_VISITS)}
+      ${visitsOfEvents(question, bind, inCutVisits(question, bind, without))}
     ) ${NO_PROJECTION}`,
   );
 }
@@ -112,7 +112,7 @@ function statsOfVisitsWithFittingEvents(question: Question): Query {
       FROM site_visits FINAL
       WHERE ${wholeVisits(question, bind, [])} AND ${VISIT_HASH} IN (SELECT ${VISIT_HASH} ${fitting})
       UNION ALL
-      SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, IN_CUT_VISITS)})
+      SELECT visitor, all_pageviews, seconds FROM (${visitsOfEvents(question, bind, inCutVisits(question, bind, []))})
     )`;
   });
 }

@@ -14,7 +14,7 @@ import {
   cutVisits,
   filteredAttributes,
   fittingVisits,
-  IN_CUT_VISITS,
+  inCutVisits,
   SECONDS_OF_ROW,
   SECONDS_OF_VISIT,
   wholeVisits,
@@ -107,17 +107,19 @@ export const cutOf = (question: Question, type: MetricType, bind: Bind): string 
  */
 export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): string {
   const { ofRow = "''", ofRowIsArray } = dimensions[type];
+  const without = withoutOf(question, type);
   return `
     SELECT ${ofRowIsArray ? `arrayJoin(${ofRow})` : ofRow} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
       pageviews AS value_pageviews, pageviews AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
     FROM site_visits FINAL
-    WHERE ${fittingVisits(question, bind, withoutOf(question, type))}
+    WHERE ${fittingVisits(question, bind, without)}
     UNION ALL
-    SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, IN_CUT_VISITS)})`;
+    SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, inCutVisits(question, bind, without))})`;
 }
 
 const withoutOf = (question: Question, type: MetricType) => [
-  ...new Set([...(dimensions[type].attributes ?? []), ...filteredAttributes(question)]),
+  ...(dimensions[type].attributes ?? []),
+  ...filteredAttributes(question),
 ];
 
 /** Whether rowsOfSingleEvents gives the same ranking: no visit as a whole decides, but for its visitor. */
@@ -149,7 +151,7 @@ export function rowsOfSingleEvents(
     ANY LEFT JOIN (
       SELECT visit_id, ${VISITOR_OF_ROW} AS visitor FROM site_visits FINAL WHERE ${wholeVisits(question, bind, [])} AND visitor_key_min != visitor_key
       UNION ALL
-      SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${IN_CUT_VISITS} GROUP BY visit_id
+      SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor FROM events WHERE ${visitScope(question, bind)} AND ${inCutVisits(question, bind, [])} GROUP BY visit_id
     ) AS known USING visit_id
     WHERE ${scope}`;
 }
@@ -177,7 +179,7 @@ export function rowsOfValues(question: Question, type: MetricType, values: reado
       SELECT visit_id, ${VISITOR_OF_VISIT} AS visitor, countIf(event_type = 1) AS visit_pageviews,
         ${SECONDS_OF_VISIT} AS visit_seconds
       FROM events
-      WHERE ${visitScope(question, bind)} AND ${IN_CUT_VISITS}
+      WHERE ${visitScope(question, bind)} AND ${inCutVisits(question, bind, [])}
       GROUP BY visit_id
     ) AS of_visit USING visit_id`;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { at, createTestSite } from '../test-site.ts';
 import { createTestWarehouse } from '../test-warehouse.ts';
+import { attributes } from '../visit-rows.ts';
 import { createRollupCheck } from './check.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
@@ -23,8 +24,8 @@ test('a visit of several blocks is one row: its true first moment, its identifie
   const rows = await select(`
     SELECT toString(first_at), toString(last_at), tupleElement(entry, 'path'), tupleElement(exit, 'path'), pageviews, toString(quarters),
       tupleElement(source, 'utm_source'), referrers.1, bitShiftRight(visitor_key, 63) AS is_identified, visitor_key != visitor_key_min,
-      os != os_max, browser != browser_max AS is_mixed
-    FROM site_visits FINAL WHERE website_id = '${site.websiteId}' ORDER BY is_mixed`);
+      os != os_max, browser != browser_max AS has_two_browsers
+    FROM site_visits FINAL WHERE website_id = '${site.websiteId}' ORDER BY has_two_browsers`);
   const day = '2026-06-10 ';
   const first = [`${day}09:50:00.000`, `${day}10:00:00.000`, '/early', '/', 2, String(2 ** 3 + 2 ** 4), 'x'];
   const second = [`${day}10:00:00.000`, `${day}10:31:00.000`, '/', '/', 1, String(2 ** 4 + 2 ** 6), ''];
@@ -33,6 +34,17 @@ test('a visit of several blocks is one row: its true first moment, its identifie
     [...second, [], 0, 0, 0, 1],
   ]);
 });
+
+test.each(attributes)(
+  'a row has the least and the greatest %s of its visit, and one of all others',
+  async (attribute) => {
+    const site = createTestSite(warehouse);
+    await site.insert(['b', 'c', 'a'].map((value) => ({ t: '10:00', [attribute]: value })));
+    const columns = attributes.flatMap((name) => [name, `${name}_max`]).join(', ');
+    const rows = await select(`SELECT ${columns} FROM site_visits FINAL WHERE website_id = '${site.websiteId}'`);
+    expect(rows).toEqual([attributes.flatMap((name) => (name === attribute ? ['a', 'c'] : ['', '']))]);
+  },
+);
 
 test('a visit with an event an hour before the hour of its start, or 14 3/4 hours behind, is a stray one', async () => {
   const site = createTestSite(warehouse);

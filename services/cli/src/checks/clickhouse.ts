@@ -48,7 +48,7 @@ export function judgeRollups({ drifts, undecided }: RollupComparison): Finding {
   if (drifts.length > 0)
     return fail(
       drifts.map(({ websiteId, table, rows }) => `${rows} rows of ${table} of website ${websiteId}`).join(', '),
-      'Look again in a minute: while a reset runs they may differ. If they still do, meridian check-rollups --repair puts them right. Report it.',
+      'Look again in a minute: while a reset or a migration runs they may differ. If they still do, meridian check-rollups --repair puts them right. Report it.',
     );
   if (undecided > 0)
     return warn(
