@@ -223,7 +223,16 @@ test('a visit has the channel of its first event, and every visit has one', asyn
 test.each([
   [
     'email',
-    ['mail.google.com', 'com.google.android.gm', 'mail.aol.com', 'outlook.live.com', 'mail.de', 'web.mail.com'],
+    [
+      'mail.google.com',
+      'com.google.android.gm',
+      'mail.aol.com',
+      'outlook.live.com',
+      'mail.zoho.eu',
+      'mail.yahoo.co.jp',
+      'mail.de',
+      'web.mail.com',
+    ],
   ],
   ['organicSearch', ['google.com.br', 'com.google.android.googlequicksearchbox', 'yandex.com.tr', 'yahoo.co.jp']],
   ['referral', ['mail.acme.com', 'email.acme.io', 'newsletter.blog.de', 'bing.acme.com', 'gm.android.google.example']],
