@@ -1,7 +1,7 @@
 import { type ClickHouseClient, type ClickHouseClientConfigOptions, ClickHouseLogLevel } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 
-/** The longest that any call may take, above every limit that ClickHouse itself is given. */
+/** The longest that a call may take, above all limits of ClickHouse itself; not of migrations and removals. */
 const requestMaxMs = 120_000;
 
 /**
