@@ -201,12 +201,45 @@ test('every filter looks its alternatives up in a set, so that a thousand cost a
 test('what is written in capitals is found in small letters, and the other way round, in every European alphabet', async () => {
   const letters = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, i) => String.fromCodePoint(from + i)).join('');
-  const cities = [letters(0x21, 0x250), letters(0x370, 0x590), letters(0x1e00, 0x2000), 'İSTANBUL', 'ΟΔΟΣ', 'ẞ'];
-  const { select } = await tagged(Object.fromEntries(cities.map((city, i) => [i, { city }])));
-  for (const [i, city] of cities.entries())
-    for (const value of [city, city.toLowerCase()]) expect(await select([is('city', value)]), value).toEqual([`${i}`]);
+  const words = [letters(0x21, 0x250), letters(0x370, 0x590), letters(0x1e00, 0x2000), 'İSTANBUL', 'ΟΔΟΣ', 'Straẞe'];
+  // A search of ClickHouse may be right in the last text of a block alone.
+  const after = { city: 'x'.repeat(1_000), pageTitle: 'x'.repeat(1_000) };
+  const { select } = await tagged({
+    ...Object.fromEntries(words.map((word, i) => [i, { city: word, pageTitle: `On ${word} and on` }])),
+    ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`after ${i}`, after])),
+  });
+  for (const [i, word] of words.entries())
+    for (const value of [word, word.toLowerCase()]) {
+      expect(await select([is('city', value)]), value).toEqual([`${i}`]);
+      expect(await select([filter('title', 'c', value)]), value).toEqual([`${i}`]);
+    }
+  const greek = await tagged({ capital: { city: 'ΟΔΟΣ' }, small: { city: 'οδος' }, middle: { city: 'οδοσ' } });
+  for (const value of ['ΟΔΟΣ', 'οδος', 'οδοσ'])
+    for (const op of ['eq', 'c', 're'] as const)
+      expect(await greek.select([filter('city', op, value)]), op).toEqual(['capital', 'middle', 'small']);
   const small = await tagged({ a: { city: 'århus' } });
   expect(await small.select([is('city', 'ÅRHUS')])).toEqual(['a']);
+});
+
+test('every letter is found by its capital and by its small letter, among other texts', async () => {
+  const alphabets = [
+    'abcdefghijklmnopqrstuvwxyzàéîõüæœłđşžőů',
+    'αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋ',
+    'абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґўђљњќџ',
+  ];
+  const letters = alphabets.flatMap((alphabet) => [...alphabet]);
+  const { select } = await tagged({
+    ...Object.fromEntries(letters.map((letter) => [letter, { pageTitle: `1 ${letter}2 and more behind it` }])),
+    ...Object.fromEntries(
+      letters.map((letter) => [`${letter}+`, { pageTitle: `1 ${letter.toUpperCase()}2 and more` }]),
+    ),
+  });
+  for (const letter of letters) {
+    const found = letters.filter((other) => other.toUpperCase() === letter.toUpperCase());
+    const expected = found.flatMap((one) => [one, `${one}+`]).sort();
+    for (const text of [`1 ${letter}2`, `1 ${letter.toUpperCase()}2`])
+      expect(await select([filter('title', 'c', text)]), text).toEqual(expected);
+  }
 });
 
 test('one invalid expression among alternatives is an error, wherever it stands, also without events', async () => {

@@ -33,6 +33,8 @@ export const readSettings = {
   // Without this an error after the first rows would come as a broken connection, without its code.
   wait_end_of_query: 1,
   output_format_json_quote_64bit_integers: 0,
+  // What a question reads twice of a table, visits at the range's ends and all others, is of one moment.
+  enable_shared_storage_snapshot_in_query: 1,
   // Below half a million rows a second thread costs more than it brings: states of distinct visitors have to be merged.
   merge_tree_min_rows_for_concurrent_read: '524288',
   // A partition of visits that is merged into one part is read as it is.

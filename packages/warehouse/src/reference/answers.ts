@@ -10,7 +10,7 @@ import type { Metric, MetricOptions } from '../queries/metrics.ts';
 import type { Stats } from '../queries/stats.ts';
 import type { Cohort, DateRange, Question } from '../question.ts';
 import { referenceChannel } from './channel.ts';
-import { fitsSelection } from './fits-filter.ts';
+import { containsText, fitsSelection } from './fits-filter.ts';
 
 /** A visit over all of its events of type 1 and 2 in the range. */
 type WholeVisit = { visitId: string; events: EventRow[]; visitor: string; pageviews: number; seconds: number };
@@ -119,7 +119,7 @@ export function referenceSeries(rows: EventRow[], question: Question, bucketStar
 /** The whole log, newest first. */
 export function referenceLog(rows: EventRow[], question: Question, search: string): LogEvent[] {
   const rules = rulesOf(rows, question);
-  const contains = (text: string) => text.toLowerCase().includes(search.toLowerCase());
+  const contains = (text: string) => containsText(text, search);
   return inRange(rows, question)
     .filter((row) => (question.eventType === 5) === (row.eventType === 5) && fits(row, question, rules))
     .filter((row) => contains(row.urlPath) || contains(row.eventName) || contains(row.pageTitle))
@@ -208,7 +208,7 @@ export function referenceMetrics(
   );
   const ranked = [
     ...grouped(
-      pairs.filter((pair) => pair.x !== '' && pair.x.toLowerCase().includes(search.toLowerCase())),
+      pairs.filter((pair) => pair.x !== '' && containsText(pair.x, search)),
       ({ x, country }) => `${x}\0${country}`,
     ),
   ]

@@ -39,7 +39,7 @@ function fitsFilter(row: EventRow, filter: Filter): boolean {
 function compares(row: EventRow, { name, op, values }: Comparison): boolean {
   const text = row[fieldOf[name]];
   const equal = () => values.some((value) => equals(name, row, value));
-  const contains = () => values.some((value) => text.toLowerCase().includes(value.toLowerCase()));
+  const contains = () => values.some((value) => containsText(text, value));
   const matches = () => values.some((value) => new RegExp(value, 'iu').test(text));
   switch (op) {
     case 'eq':
@@ -61,11 +61,16 @@ function compares(row: EventRow, { name, op, values }: Comparison): boolean {
   }
 }
 
+/** Whether a text has the other in it, in whatever letter case; both small sigmas are one letter. */
+export const containsText = (text: string, part: string): boolean => withoutCase(text).includes(withoutCase(part));
+
+const withoutCase = (text: string) => text.toLowerCase().replaceAll('ς', 'σ');
+
 function equals(name: FilterName, row: EventRow, value: string): boolean {
   const text = row[fieldOf[name]];
   if (name === 'referrer') return fitsReferrer(row, value);
   if (!ignoringCase.includes(name)) return text === value;
-  const [stored, wanted] = [text.toLowerCase(), value.toLowerCase()];
+  const [stored, wanted] = [withoutCase(text), withoutCase(value)];
   if (name === 'language') return stored === wanted || stored.startsWith(`${wanted}-`);
   if (name === 'device' && wanted === 'laptop') return stored === 'desktop';
   return stored === wanted;

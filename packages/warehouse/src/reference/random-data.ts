@@ -29,7 +29,7 @@ const kathmanduMs = 5 * hourMs + 3 * quarterMs;
  */
 const pools = {
   urlPath: ['/', '/a', '/A', '/b', '/żółw', '/100%', '/a_b', "/it's"],
-  pageTitle: ['', 'Home', 'home', 'Ärger, here', '100%'],
+  pageTitle: ['', 'Home', 'home', 'Ärger, here', '100%', 'Μουσική: ΝΕΟΙ ΤΙΤΛΟΙ', 'ο νέος τίτλος'],
   urlQuery: ['', 'a=1', 'a=1&b=2'],
   hostname: ['shop.example', 'm.shop.example'],
   tag: ['', 'blue', 'Blue'],
@@ -45,7 +45,7 @@ const clientPools = {
   language: ['de-DE', 'de', 'DE-at', 'en-GB', ''],
   country: ['DE', 'GB', ''],
   region: ['DE-BE', 'GB-ENG', ''],
-  city: ['London', 'łódź', 'Łódź', ''],
+  city: ['London', 'łódź', 'Łódź', 'Χανιά', 'ΧΑΝΙΆ', ''],
 } satisfies Partial<Record<keyof EventRow, string[]>>;
 
 const referrers = ['', 'shop.example', 'search.example', 'blog.example'];
@@ -209,7 +209,7 @@ const filterPool: Record<FilterName, readonly string[]> = {
   device: ['laptop', 'Mobile', 'tablet'],
   country: ['de', 'GB'],
   region: ['de-be', 'GB-ENG'],
-  city: ['london', 'ŁÓDŹ'],
+  city: ['london', 'ŁÓDŹ', 'χανιά'],
   language: ['de', 'DE-DE', 'en', 'en-us'],
   event: ['buy', 'sign'],
   utmSource: sourcePools.utmSource,
@@ -221,7 +221,7 @@ const filterPool: Record<FilterName, readonly string[]> = {
   hostname: pools.hostname,
   distinctId: ['person0', 'person1'],
 };
-const fragments = ['a', 'O', '%', '_', 'é', 'Ż', '.', 'example', '-'];
+const fragments = ['a', 'O', '%', '_', 'é', 'Ż', 'Μ', 'ι', 'ος', '.', 'example', '-'];
 const expressions = ['^/a', 'o$', '^.$', '[a-c]|ż', 'exam.le', '^$', '\\.', 'DE'];
 
 function randomFilter(chance: Chance): Filter {

@@ -136,7 +136,7 @@ async function compare({ rows, question, chance }: Asked): Promise<void> {
     type: chance.pick([...metricTypes, 'channel', 'channel', 'path', 'entry', 'exit'] as const),
     limit: chance.pick([1_000, 1_000, 2]),
     offset: chance.pick([0, 0, 1]),
-    search: chance.pick(['', '', 'e', 'É', 'ŁÓ', '%']),
+    search: chance.pick(['', '', 'e', 'É', 'ŁÓ', 'ι', '%']),
   };
   const { startAt, endAt } = question.range;
   const activeRange = chance.pick([question.range, { startAt, endAt: startAt }, { startAt: endAt, endAt }]);
@@ -166,7 +166,7 @@ async function compare({ rows, question, chance }: Asked): Promise<void> {
 
 /** The log as one page, cut by maxResults, as a page somewhere, and from cursor to cursor in pages of any size. */
 async function compareLog({ rows, question, chance }: Asked): Promise<void> {
-  const search = chance.pick(['', '', 'a', 'ŻÓ', '%']);
+  const search = chance.pick(['', '', 'a', 'ŻÓ', 'ΜΟΥ', '%']);
   const all = referenceLog(rows, question, search);
   const maxResults = chance.pick([undefined, undefined, 1 + chance.whole(all.length + 2)]);
   const seen = all.slice(0, maxResults);

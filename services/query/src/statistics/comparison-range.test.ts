@@ -56,3 +56,16 @@ test('yoy of a day whose counterpart shows its last hour twice takes the whole o
     '2018-02-18T02:59:59.999Z',
   ]);
 });
+
+test('yoy never ends before it starts: in an hour that a clock shows twice, and on a date that it skipped', () => {
+  // Berlin, 25 October 2026: from 02:50 of the first hour to 02:10 of the second.
+  expect(compared('2026-10-25T00:50:00Z', '2026-10-25T01:10:00Z', 'yoy', 'Europe/Berlin')).toEqual([
+    '2025-10-25T00:50:00.000Z',
+    '2025-10-25T01:10:00.000Z',
+  ]);
+  // Apia had no 30 December 2011.
+  expect(compared('2012-12-29T10:00:00Z', '2012-12-30T09:59:59.999Z', 'yoy', 'Pacific/Apia')).toEqual([
+    '2011-12-30T10:00:00.000Z',
+    '2011-12-31T09:59:59.999Z',
+  ]);
+});

@@ -7,9 +7,13 @@ export function comparisonRange(range: DateRange, compare: Compare, zone: TimeZo
   const startMs = range.startAt.getTime();
   const endMs = range.endAt.getTime();
   if (compare === 'prev') return { startAt: new Date(startMs - 1 - (endMs - startMs)), endAt: new Date(startMs - 1) };
+  const earlierStartMs = zone.firstInstantAt(yearEarlier(startMs + zone.offsetMsAt(startMs)));
+  const earlierEndMs = zone.lastInstantAt(yearEarlier(endMs + zone.offsetMsAt(endMs)));
+  // Of 20 minutes in the hour that a clock shows twice, the end may show an earlier time than the start.
+  const isInOrder = earlierStartMs <= earlierEndMs;
   return {
-    startAt: new Date(zone.firstInstantAt(yearEarlier(startMs + zone.offsetMsAt(startMs)))),
-    endAt: new Date(zone.lastInstantAt(yearEarlier(endMs + zone.offsetMsAt(endMs)))),
+    startAt: new Date(earlierStartMs),
+    endAt: new Date(isInOrder ? earlierEndMs : earlierStartMs + (endMs - startMs)),
   };
 }
 
