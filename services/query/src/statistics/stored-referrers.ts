@@ -4,9 +4,8 @@ const behindDomain = /[/?#\\]/;
 const urlWithPath = /^[^/]*:\/\/[^/?#\\]*[/\\]/;
 
 /**
- * A referrer filter's value as events have it: `ref.example`, or of a URL with a path `ref.example/path`; its query does
- * not count. The path may have been copied from the log, where it is decoded already. Nothing for what can be no
- * referrer.
+ * A referrer filter's value as events have it: `ref.example`, or of a URL with a path `ref.example/path`, without its
+ * query. The path may have been copied from the log, where it is decoded already. Nothing for what can be no referrer.
  */
 export function storedReferrers(value: string): string[] {
   // Collection drops NUL, but no event fits a value that has it.
