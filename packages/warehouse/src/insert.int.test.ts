@@ -105,6 +105,17 @@ test('a ClickHouse that does not answer is an error of kind "unavailable"', asyn
   await absent.close();
 });
 
+test('ping resolves for who may ask in a database that is there', async () => {
+  await warehouse.ping();
+  const otherPassword = new URL(database.url);
+  otherPassword.password = 'wrong';
+  for (const address of [otherPassword.href, `${database.url}_nowhere`]) {
+    const refused = createWarehouse(address);
+    await expect(refused.ping(), address).rejects.toMatchObject({ kind: 'unavailable' });
+    await refused.close();
+  }
+});
+
 test('findStoredEventIds names those of the given events that are stored', async () => {
   const site = createTestSite(warehouse);
   const stored = await site.insert([{ t: '10:00' }, { t: '2001-02-03T04:05:06.007Z' }]);

@@ -2,6 +2,7 @@ import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions, rowsOf } from './client.ts';
 import { migrationNames } from './migrate.ts';
+import { rollupTables } from './rollups/repair.ts';
 import { toReadError } from './warehouse-error.ts';
 
 export type ClickHouseState = {
@@ -9,6 +10,10 @@ export type ClickHouseState = {
   version: string;
   /** Migrations of this version that the database has not seen, by name. */
   missingMigrations: string[];
+  /** Whether it has seen a migration that this version does not know. */
+  isNewer: boolean;
+  /** Views that fill the rollups, and are not there, by name. */
+  missingViews: string[];
   /** Whether what is inserted is on the disk before the insert is acknowledged. */
   syncsInserts: boolean;
 };
@@ -25,13 +30,20 @@ export async function readClickHouseState(address: ClickHouseAddress): Promise<C
     const applied = table
       ? await ask<{ name: string }>('SELECT name FROM {database:Identifier}.schema_migrations')
       : [];
+    const views = await ask<{ name: string }>(
+      `SELECT name FROM system.tables WHERE database = {database:String} AND engine = 'MaterializedView'`,
+    );
     const syncing = await ask(
       `SELECT name FROM system.merge_tree_settings WHERE name = 'fsync_after_insert' AND value = '1'`,
     );
-    const names = new Set(applied.map((row) => row.name));
+    const known = await migrationNames();
+    const names = (rows: { name: string }[]) => rows.map(({ name }) => name);
+    const [appliedNames, viewNames] = [names(applied), names(views)];
     return {
       version: server?.version ?? '',
-      missingMigrations: (await migrationNames()).filter((name) => !names.has(name)),
+      missingMigrations: known.filter((name) => !appliedNames.includes(name)),
+      isNewer: appliedNames.some((name) => !known.includes(name)),
+      missingViews: rollupTables.map((table) => `${table}_mv`).filter((view) => !viewNames.includes(view)),
       syncsInserts: syncing.length > 0,
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { createClient } from '@clickhouse/client';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
-import { clientOptions } from './client.ts';
+import { clientOptions, rowsOf } from './client.ts';
 import { findRecentSessions } from './find-recent-sessions.ts';
 import { findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
@@ -22,7 +22,7 @@ import { compareRollups, drawActiveWebsites } from './rollups/compare.ts';
 import { createRunQuery, type OnQuery, type QueryContext, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
-import { callsOf, WarehouseError } from './warehouse-error.ts';
+import { callsOf } from './warehouse-error.ts';
 
 export type Warehouse = ReturnType<typeof createWarehouse>;
 
@@ -92,12 +92,8 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     readState: () => readClickHouseState(address),
     compareRollups: reading(compareRollups),
     drawActiveWebsites: reading(drawActiveWebsites),
-    /** Resolves when ClickHouse answers. */
-    async ping(): Promise<void> {
-      const answer = await client.ping();
-      if (!answer.success)
-        throw new WarehouseError('unavailable', 'ClickHouse does not answer', { cause: answer.error });
-    },
+    /** Resolves when ClickHouse answers this user, in this database. */
+    ping: reading(async (asked) => void (await rowsOf(asked, 'SELECT 1'))),
     async close(): Promise<void> {
       await Promise.all([client.close(), patient.close(), channel.close()]);
     },

@@ -14,9 +14,18 @@ export async function checkClickHouse(warehouse: Pick<Warehouse, 'readState'>): 
   }
 }
 
-export function judgeClickHouse({ version, missingMigrations, syncsInserts }: ClickHouseState): Finding {
+export function judgeClickHouse(state: ClickHouseState): Finding {
+  const { version, missingMigrations, missingViews, isNewer, syncsInserts } = state;
   if (missingMigrations.length > 0)
     return fail(`${version}, lacks the migrations ${missingMigrations.join(', ')}`, 'Run: npm run migrate');
+  if (missingViews.length > 0) {
+    return fail(
+      `${version}, lacks the views ${missingViews.join(', ')}: what big websites are told leaves out what came in since`,
+      'Make them as the migrations do, then run: npx meridian check-rollups --repair',
+    );
+  }
+  if (isNewer)
+    return warn(`${version}, has migrations of a later version`, 'Use the version of the services that made them.');
   if (!syncsInserts) {
     return warn(
       `${version}, fsync_after_insert is off: a power loss takes the last inserts`,

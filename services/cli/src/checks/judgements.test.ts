@@ -30,7 +30,7 @@ describe('settings of Redis', () => {
 
 describe('a schema', () => {
   const postgres = { version: '18.4', missingMigrations: [], isNewer: false };
-  const clickhouse = { version: '26.7', missingMigrations: [], syncsInserts: true };
+  const clickhouse = { version: '26.7', missingMigrations: [], missingViews: [], isNewer: false, syncsInserts: true };
   test('that lacks a migration is a failure that names it and the command', () => {
     const missing = { missingMigrations: ['0002_new'] };
     for (const finding of [judgePostgres({ ...postgres, ...missing }), judgeClickHouse({ ...clickhouse, ...missing })])
@@ -44,8 +44,20 @@ describe('a schema', () => {
   test('of this version is fine; one of a later version, and inserts that are not synced, are not', () => {
     expect([judgePostgres(postgres).status, judgeClickHouse(clickhouse).status]).toEqual(['OK', 'OK']);
     expect(judgePostgres({ ...postgres, isNewer: true }).status).toBe('WARN');
+    expect(judgeClickHouse({ ...clickhouse, isNewer: true }).status).toBe('WARN');
     expect(judgeClickHouse({ ...clickhouse, syncsInserts: false }).status).toBe('WARN');
   });
+});
+
+test('a view that is gone is a failure that names it', () => {
+  const state = {
+    version: '26.7',
+    missingMigrations: [],
+    missingViews: ['site_15m_mv'],
+    isNewer: false,
+    syncsInserts: true,
+  };
+  expect(judgeClickHouse(state)).toMatchObject({ status: 'FAIL', detail: expect.stringContaining('site_15m_mv') });
 });
 
 describe('the accounting', () => {
