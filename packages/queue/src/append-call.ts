@@ -2,7 +2,7 @@ import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
 import { entryEventsMax } from './log-entry.ts';
 import { eventCountsKey, eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
-import { packRows } from './packed-rows.ts';
+import { packRows, unpackRows } from './packed-rows.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
 import type { UuidV7Minter } from './uuid-v7.ts';
@@ -91,11 +91,13 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
   function command(): { keys: string[]; args: (string | number | Buffer)[] } {
     const keys: string[] = [eventCountsKey];
     const args: (string | number | Buffer)[] = [];
-    for (const { idempotency, entries, appends } of units) {
+    for (const { idempotency, entries, appends, slotCount } of units) {
       if (appends.length === 0) continue;
       if (idempotency) keys.push(idempotencyKey(idempotency.partition, idempotency.key));
-      const order = idempotency ? JSON.stringify(entries.flatMap((entry) => entry.slots)) : '';
-      args.push(idempotency?.bodyHash ?? '', idempotency?.draft ?? '', order, entries.length);
+      const draft = idempotency?.draft === undefined ? '' : packRows(Buffer.from(idempotency.draft));
+      // In the order in which the script places the events.
+      const lastAt = idempotency ? entries.flatMap(({ slots }) => slots).indexOf(slotCount - 1) + 1 : 0;
+      args.push(idempotency?.bodyHash ?? '', draft, lastAt, entries.length);
       for (const entry of entries) {
         keys.push(eventsKey(entry.partition));
         args.push(Buffer.from(entry.placements.bytes()), packRows(entry.rows.bytes()));
@@ -165,8 +167,11 @@ export function resultOfKnown([kind, draft, order, visitIds]: UnitAnswer): Appen
   const what = kind.toString();
   if (what === 'reused') return { ok: false, reason: 'idempotency-key-reused' };
   if (what !== 'repeated') return null;
+  if (!draft || !visitIds) throw new Error('no draft');
+  if (!order) return { ok: true, visitIds: new Uint8Array(visitIds), replayOf: unpackRows(draft).toString() };
+  // The version before has kept the draft as it was, and all visit ids, with the slots in their order.
   const slots = JSON.parse(String(order)) as number[];
-  return { ok: true, visitIds: visitIdsBySlot(slots, visitIds ? [visitIds] : []), replayOf: String(draft) };
+  return { ok: true, visitIds: visitIdsBySlot(slots, [visitIds]).slice(-16), replayOf: draft.toString() };
 }
 
 /** `packed`: 16 bytes for each visit id; the first belongs to the first slot named, and so on. */

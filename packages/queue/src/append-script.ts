@@ -35,8 +35,8 @@ export const keptVisit = { bytes: 56, touchedAt: 32 };
  * Input (packed by append-call.ts):
  *   KEYS  the counts (event-counts.ts), then for each unit: its idempotency key if it has one, then the stream of each of its entries
  *   ARGV  the deadline (Redis's clock, ms), the collector's clock (ms), then for each unit: hash of the body ('' = the unit is
- *         not idempotent), draft of the answer, order of the visit ids (kept, not read), number of entries; and for each entry:
- *         its placements, its packed rows (see packed-rows.ts)
+ *         not idempotent), packed draft of the answer ('' = none is kept), which of its visit ids is kept (from 1; 0 = none),
+ *         number of entries; and for each entry: its placements, its packed rows (see packed-rows.ts)
  *   A placement is, big-endian: flags (1 byte), session id (16), candidate visit id (16), event time (double, ms);
  *   flag 1: visit id (16) and last event time (double) of the token of this session;
  *   flag 2: session id (16), visit id (16) and last event time (double) of the token of a session without id, while this event
@@ -45,7 +45,7 @@ export const keptVisit = { bytes: 56, touchedAt: 32 };
  * The fields of an entry are described in log-entry.ts.
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per
  * unit}.
- *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, order, visit ids} | {'reused'}
+ *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, nil, visit id} | {'reused'}
  *
  * Visits (docs/semantics.md "Sessions and visits"): a visit is a run of a session's events with gaps of at most 30
  * minutes, by event time. A late event joins the visit to whose first or last event it is nearest within 30 minutes (a
@@ -205,7 +205,7 @@ local function nextArg() argAt = argAt + 1 return ARGV[argAt] end
 
 local answers, entries, repeatable = {}, {}, {}
 while argAt < #ARGV do
-  local bodyHash, draft, order, entryCount = nextArg(), nextArg(), nextArg(), tonumber(nextArg())
+  local bodyHash, draft, keptAt, entryCount = nextArg(), nextArg(), tonumber(nextArg()), tonumber(nextArg())
   local answerKey = bodyHash ~= '' and nextKey()
   local known = answerKey and (repeatable[answerKey] or call('HMGET', answerKey, 'bodyHash', 'draft', 'order', 'visitIds'))
   -- Without a draft the key is only kept for this body.
@@ -221,7 +221,10 @@ while argAt < #ARGV do
       answer[#answer + 1] = visitIds
       entries[#entries + 1] = {stream, #ids, rows, visitIds}
     end
-    if answerKey then repeatable[answerKey] = {bodyHash, draft, order, table.concat(answer, '', 2)} end
+    if draft ~= '' then
+      local visitIds = table.concat(answer, '', 2)
+      repeatable[answerKey] = {bodyHash, draft, false, string.sub(visitIds, 16 * keptAt - 15, 16 * keptAt)}
+    end
     answers[#answers + 1] = answer
   end
 end
@@ -236,7 +239,7 @@ if accepted > 0 then
   call('HINCRBY', KEYS[1], 'queued', accepted)
 end
 for key, answer in pairs(repeatable) do
-  call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'order', answer[3], 'visitIds', answer[4])
+  call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'visitIds', answer[4])
   call('PEXPIRE', key, answerLifeMs)
 end
 for key, visits in pairs(sessions) do

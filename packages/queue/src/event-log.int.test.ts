@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { toLogBatch } from './log-batch.ts';
-import { eventsKey } from './log-keys.ts';
+import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { eventsOf, pendingEvent, toRow } from './test-events.ts';
 import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
@@ -125,17 +125,42 @@ describe('the event log', () => {
         idempotency: { key: 'send:w:k', bodyHash: 'hash-1', draft: 'draft-1', ...changes },
       }) satisfies Append;
 
+    /** What a repetition gets: the first request's draft, and the visit of its last event. */
+    const replayOf = (first: AppendResult) => ({
+      ok: true,
+      visitIds: first.ok && first.visitIds.slice(-16),
+      replayOf: 'draft-1',
+    });
+
     test('makes a repeated request store nothing and get the first answer', async () => {
       const first = await log.append(append());
-      const again = await log.append(append({ draft: 'draft-2' }));
-      expect(again).toEqual({ ...first, replayOf: 'draft-1' });
+      expect(await log.append(append({ draft: 'draft-2' }))).toEqual(replayOf(first));
       expect(await storedSessions(redis)).toHaveLength(2);
     });
 
-    test('gives the first answer in the order of the first request, whatever the time order was', async () => {
+    test('gives the visit of the last event in the request, whatever the time order was', async () => {
       const placements = [3, 1, 2].map((hour) => placement({ createdAtMs: Date.parse(`2026-06-10T0${hour}:00:00Z`) }));
       const first = await log.append(append({}, placements));
-      expect(await log.append(append({}, placements))).toEqual({ ...first, replayOf: 'draft-1' });
+      expect(await log.append(append({}, placements))).toEqual(replayOf(first));
+    });
+
+    test('takes a few kilobytes at most, however many events and faults the answer tells of', async () => {
+      const faults = Array.from({ length: 1_000 }, (_, index) => ({ index, error: 'type: must be one of '.repeat(9) }));
+      const draft = JSON.stringify(faults);
+      const placements = Array.from({ length: 1_000 }, () => placement());
+      const first = await log.append(append({ draft }, placements));
+      expect(await log.append(append({}, placements))).toEqual({ ...replayOf(first), replayOf: draft });
+      const [key = ''] = await redis.keys('idempotency:*');
+      expect(await redis.memory('USAGE', key)).toBeLessThan(10_000);
+    });
+
+    test('of a record that the version before has kept is known', async () => {
+      const { idempotency } = append();
+      const visitIds = Buffer.concat([Buffer.alloc(16, 1), Buffer.alloc(16, 2)]);
+      const key = idempotencyKey(partitionOf(idempotency.key, partitions), idempotency.key);
+      await redis.hset(key, { bodyHash: 'hash-1', draft: 'draft-1', order: '[1,0]', visitIds });
+      const known = { ok: true, visitIds: new Uint8Array(16).fill(1), replayOf: 'draft-1' };
+      expect([await log.append(append()), await log.reserve(idempotency)]).toEqual([known, known]);
     });
 
     test('makes ten repetitions at once store one', async () => {
@@ -160,13 +185,23 @@ describe('the event log', () => {
       expect(await storedSessions(redis)).toHaveLength(4);
     });
 
-    test('is remembered for 24 hours, also for a request that stores nothing', async () => {
-      expect(await log.append(append({}, []))).toEqual({ ok: true, visitIds: new Uint8Array() });
-      expect(await log.append(append({}, []))).toEqual({ ok: true, visitIds: new Uint8Array(), replayOf: 'draft-1' });
+    test('is remembered for 24 hours, also for a request that stores nothing here', async () => {
+      const first = await log.append(append({}, []));
+      expect(first).toEqual({ ok: true, visitIds: new Uint8Array() });
+      expect(await log.append(append({}, []))).toEqual(replayOf(first));
       const [key = ''] = await redis.keys('idempotency:*');
       const remainingMs = await redis.pttl(key);
       expect(remainingMs).toBeGreaterThan(23 * 3_600_000);
       expect(remainingMs).toBeLessThanOrEqual(24 * 3_600_000);
+    });
+
+    test('without a draft is looked up and not kept', async () => {
+      const { draft: _, ...idempotency } = append().idempotency;
+      const lookUp = () => log.append({ placements: [], idempotency });
+      expect(await lookUp()).toEqual({ ok: true, visitIds: new Uint8Array() });
+      expect(await redis.keys('idempotency:*')).toEqual([]);
+      const first = await log.append(append());
+      expect(await lookUp()).toEqual(replayOf(first));
     });
 
     test('that is reserved is refused with another body, and takes its own', async () => {
@@ -182,7 +217,7 @@ describe('the event log', () => {
       expect(first).not.toHaveProperty('replayOf');
       expect(await redis.pttl(key)).toBeGreaterThan(23 * 3_600_000);
       for (const again of [await log.reserve(idempotency), await log.append(append())])
-        expect(again).toEqual({ ...first, replayOf: 'draft-1' });
+        expect(again).toEqual(replayOf(first));
       expect(await storedSessions(redis)).toHaveLength(2);
     });
 

@@ -21,14 +21,14 @@ export type Append = {
   /**
    * Of two appends with one key within 24 hours only the first is stored, and the second is told the first one's draft.
    * `key`: names route, website and the client's key. `bodyHash`: hash of the request's body. `draft`: what the answer
-   * is made of.
+   * is made of; without it nothing is kept under the key.
    */
-  idempotency?: { key: string; bodyHash: string; draft: string };
+  idempotency?: { key: string; bodyHash: string; draft?: string };
 };
 
 /**
  * `visitIds`: 16 bytes for each placement, in order. `replayOf`: the draft of the first append with this key; nothing
- * was stored this time, and the visit ids are the first one's.
+ * was stored this time, and the only visit id is that of the first one's last placement.
  */
 export type AppendResult =
   | { ok: true; visitIds: Uint8Array; replayOf?: string }

@@ -157,13 +157,21 @@ test('the same Idempotency-Key with another body is 422; on another route or web
   expect((await ingest.send(event(), { 'idempotency-key': 'a b' })).status).toBe(400);
 });
 
-test('a batch of which nothing was stored is repeated with its first answer too', async () => {
+test('of a batch of which nothing was taken nothing is kept, so that its key may be used again', async () => {
   await newWebsite();
   const headers = { 'idempotency-key': randomUUID() };
-  const refused = [event({ timestamp: 5 })];
-  const [first, second] = [await ingest.batch(refused, headers), await ingest.batch(refused, headers)];
-  expect([first.status, json(first).errors, second.text]).toEqual([200, 1, first.text]);
-  expect((await ingest.batch([event()], headers)).status).toBe(422);
+  const refused = [event({ timestamp: 5 }), null, event({ userAgent: 'Googlebot/2.1' })];
+  const answers = [await ingest.batch(refused, headers), await ingest.batch(refused, headers)];
+  for (const { status, text } of answers)
+    expect([status, JSON.parse(text)]).toMatchObject([200, { processed: 0, errors: 2, ignored: 1, cache: null }]);
+  expect(await ingest.reader.keys(`*${headers['idempotency-key']}`)).toEqual([]);
+  const taken = await ingest.batch([event({ url: '/taken' })], headers);
+  expect(json(taken).processed).toBe(1);
+  // And a batch of which something was taken is known by its key, whatever would become of it now.
+  const ofCrawler = await ingest.batch([event({ url: '/taken' })], { ...headers, 'user-agent': 'Googlebot/2.1' });
+  expect([ofCrawler.status, ofCrawler.text]).toEqual([200, taken.text]);
+  expect((await ingest.batch(refused, headers)).status).toBe(422);
+  expect(await urlsStored()).toEqual(['/taken']);
 });
 
 test('a website takes events as soon as it is created, and none once it is deleted', async () => {

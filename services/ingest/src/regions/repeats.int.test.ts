@@ -136,13 +136,15 @@ test('while a batch is being handed on, its key is taken for no other body', asy
 test('a batch that was answered is answered again by the same region while the other one is away, and is not kept again', async () => {
   for (const regions of [plain, spooling]) {
     const [us, eu] = [regions.newWebsite('us'), regions.newWebsite('eu')];
-    const [body] = mixedBatches(us, eu);
-    const first = await regions.us.batch(body, headers);
-    regions.wayTo.eu.goDown();
-    const again = await regions.us.batch(body, headers);
-    expect([again.status, again.text]).toEqual([200, first.text]);
-    expect(await regions.waitingIn('us')).toBe(0);
-    regions.wayTo.eu.goUp();
+    for (const body of [mixedBatches(us, eu)[0], [null, event(eu, '/eu alone')]]) {
+      headers = { 'idempotency-key': randomUUID() };
+      const first = await regions.us.batch(body, headers);
+      regions.wayTo.eu.goDown();
+      const again = await regions.us.batch(body, headers);
+      expect([again.status, again.text]).toEqual([200, first.text]);
+      expect(await regions.waitingIn('us')).toBe(0);
+      regions.wayTo.eu.goUp();
+    }
   }
 });
 

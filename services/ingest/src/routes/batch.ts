@@ -100,7 +100,9 @@ async function storeAndAnswer(
     const told = outcomes.map((outcome) => (outcome.kind === 'accepted' ? unavailable : outcome));
     return answerDraft(deps, exchange, toBatchDraft(told, nowMs));
   }
-  const idempotency = identity && toIdempotency('batch', identity, draft);
+  // Of a batch of which nothing was taken no answer is kept, as /send keeps none.
+  const idempotency =
+    identity && (draft.processed > 0 ? toIdempotency('batch', identity, draft) : toRecord('batch', identity));
   const appended = await appendEvents(deps, exchange, { placements, ...(idempotency && { idempotency }) });
   if (!appended) return;
   const first = firstDraft(appended);
