@@ -107,6 +107,20 @@ local function runningVisit(visits, at)
   return untilLater <= gapMaxMs and later or nil
 end
 
+-- Adds a visit that the time belongs to. The one that was used longest ago makes room for it.
+local function addVisit(visits, at, id, first, last)
+  if #visits >= visitsMax then
+    local oldest = 1
+    for i = 2, #visits do
+      if visits[i].touched < visits[oldest].touched then oldest = i end
+    end
+    table.remove(visits, oldest)
+  end
+  local visit = {id = id, first = first, last = last, touched = now, claimedBy = nobody}
+  table.insert(visits, positionAfter(visits, at), visit)
+  return visit
+end
+
 -- Adds a visit known from elsewhere that the time may join, cut to the room that the time's neighbours leave it.
 local function adoptVisit(visits, at, id, first, last)
   for i = 1, #visits do
@@ -120,7 +134,7 @@ local function adoptVisit(visits, at, id, first, last)
   end
   if later then last = math.min(last, later.first) end
   if first <= last and at - last <= gapMaxMs and first - at <= gapMaxMs then
-    table.insert(visits, position, {id = id, first = first, last = last, touched = now, claimedBy = nobody})
+    addVisit(visits, at, id, first, last)
   end
 end
 
@@ -154,19 +168,6 @@ local function lendVisit(lenderKey, tokenVisit, tokenLast, session, visits, at)
   if not stretchVisit(visits, visit) then adoptVisit(visits, at, visit.id, visit.first, visit.last) end
 end
 
-local function openVisit(visits, at, id)
-  if #visits >= visitsMax then
-    local oldest = 1
-    for i = 2, #visits do
-      if visits[i].touched < visits[oldest].touched then oldest = i end
-    end
-    table.remove(visits, oldest)
-  end
-  local visit = {id = id, first = at, last = at, touched = now, claimedBy = nobody}
-  table.insert(visits, positionAfter(visits, at), visit)
-  return visit
-end
-
 local function placeEvents(placements, keyPrefix)
   local ids, position, size = {}, 1, #placements
   while position <= size do
@@ -188,7 +189,7 @@ local function placeEvents(placements, keyPrefix)
       end
     end
     if not visit then
-      visit = openVisit(visits, at, candidate)
+      visit = addVisit(visits, at, candidate, at, at)
     elseif flags < 4 then
       if at < visit.first then visit.first = at end
       if at > visit.last then visit.last = at end

@@ -2,13 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { keptVisit } from './append-script.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { Placement } from './placement.ts';
 import { mintText, pendingEvent } from './test-events.ts';
 import { connectProducer, patience } from './test-redis.ts';
 import { readUuids } from './uuid-bytes.ts';
 import { createUuidV7Minter, uuidV7TimeMs } from './uuid-v7.ts';
+import { visitsKey } from './visit-state.ts';
 
+const partitions = 3;
 const ids = createUuidV7Minter();
 const minute = 60_000;
 const day = Date.parse('2026-06-10T00:00:00Z');
@@ -21,7 +24,7 @@ let clockMs = day;
 let log: EventLog;
 
 const newLog = (on: Redis): EventLog =>
-  createEventLog({ redis: on, partitions: 3, now: () => clockMs, appendMaxWaitMs: patience.appendMaxWaitMs });
+  createEventLog({ redis: on, partitions, now: () => clockMs, appendMaxWaitMs: patience.appendMaxWaitMs });
 
 beforeAll(async () => {
   database = await createRedisDatabase();
@@ -39,6 +42,9 @@ function placement(sessionId: string, time: string, { type, ...token }: Extras =
   const event = pendingEvent({ sessionId, createdAtMs: at(time), ...(type && { type }) });
   return { event, ...token };
 }
+
+/** Where the visits of a session are kept. */
+const keyOf = (sessionId: string): Buffer => visitsKey(pendingEvent({ sessionId }), partitions);
 
 /** Appends the placements as one request and gives their visits. */
 async function visitsOf(...placements: Placement[]): Promise<string[]> {
@@ -201,11 +207,25 @@ describe('the server remembers a visit', () => {
   test('and Redis forgets the session then', async () => {
     const session = randomUUID();
     await visitOf(session, '10:00:00');
-    const keys = (await redis.keysBuffer('visits:*')).filter(
-      (key) => key.subarray(-16).toString('hex') === session.replaceAll('-', ''),
-    );
-    expect(keys).toHaveLength(1);
-    expect(await redis.pttl(keys[0] ?? '')).toBeGreaterThan(59 * minute);
+    expect(await redis.pttl(keyOf(session))).toBeGreaterThan(59 * minute);
+  });
+
+  test('while it is among the thousand of its session that were used last, opened or given back by their tokens', async () => {
+    const session = randomUUID();
+    const daily = Array.from({ length: 1_100 }, (_, i) => {
+      const one = placement(session, '10:00:00');
+      one.event.createdAtMs = day - i * 24 * 60 * minute;
+      return one;
+    });
+    const visits = await visitsOf(...daily);
+    const sentBack = daily.map(({ event }, i) => ({
+      event,
+      hint: { visitId: String(visits[i]), lastAtMs: event.createdAtMs },
+    }));
+    expect(await redis.strlen(keyOf(session))).toBe(1_000 * keptVisit.bytes);
+    clockMs += 1;
+    expect(await visitsOf(...sentBack)).toEqual(visits);
+    expect(await redis.strlen(keyOf(session))).toBe(1_000 * keptVisit.bytes);
   });
 });
 
