@@ -10,9 +10,16 @@ const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
 const placements = [{ event: pendingEvent() }];
 const idempotent = (key: string): Append => ({ placements, idempotency: { key, bodyHash: 'h', draft: 'd' } });
 
-const visitIdBytes = new Uint8Array(16);
-writeUuid(visitIdBytes, 0, visitId);
-const appended = (): UnitAnswer => [Buffer.from('appended'), Buffer.from(visitIdBytes)];
+const visitIds = new Uint8Array(16);
+writeUuid(visitIds, 0, visitId);
+const lastAtMs = new Float64Array([1_781_085_600_000]);
+const appended = (): UnitAnswer => {
+  const visit = Buffer.alloc(24);
+  visit.set(visitIds);
+  visit.writeDoubleBE(1_781_085_600_000, 16);
+  return [Buffer.from('appended'), visit];
+};
+const result = { ok: true, visitIds, lastAtMs };
 
 /** A call with one plain and two idempotent appends, which make three units. */
 function threeUnits() {
@@ -25,13 +32,9 @@ function threeUnits() {
 
 test('an append whose answer makes no sense is rejected; the others of its call get theirs', async () => {
   const { call, outcomes } = threeUnits();
-  const unreadable: UnitAnswer = [Buffer.from('repeated'), Buffer.from('d'), Buffer.from('no JSON'), Buffer.alloc(16)];
+  const unreadable: UnitAnswer = [Buffer.from('repeated'), Buffer.from('d'), Buffer.alloc(24)];
   call.settle([appended(), unreadable, appended()]);
-  expect(await outcomes()).toEqual([
-    { ok: true, visitIds: visitIdBytes },
-    expect.stringContaining('makes no sense'),
-    { ok: true, visitIds: visitIdBytes },
-  ]);
+  expect(await outcomes()).toEqual([result, expect.stringContaining('makes no sense'), result]);
 });
 
 test('an append without an answer is rejected', async () => {
@@ -44,7 +47,7 @@ test('a call that fails rejects what has no result yet, and changes no result', 
   const { call, outcomes } = threeUnits();
   call.settle([appended()]);
   call.fail(new Error('away'));
-  expect((await outcomes())[0]).toEqual({ ok: true, visitIds: visitIdBytes });
+  expect((await outcomes())[0]).toEqual(result);
 
   const other = threeUnits();
   other.call.fail(new Error('away'));

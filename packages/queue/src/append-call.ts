@@ -3,7 +3,7 @@ import { encodeEvent } from './collected-event.ts';
 import { entryEventsMax } from './log-entry.ts';
 import { eventCountsKey, eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import { packRows, unpackRows } from './packed-rows.ts';
-import type { Append, AppendResult, Placement } from './placement.ts';
+import type { Append, AppendedVisits, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
 import type { UuidV7Minter } from './uuid-v7.ts';
 
@@ -157,35 +157,55 @@ function settleUnit(unit: Unit, answer: UnitAnswer | undefined): void {
   }
   const [, ...parts] = answer;
   const slots = unit.entries.flatMap((entry) => entry.slots);
-  const visitIds = visitIdsBySlot(slots, parts);
-  for (const { resolve, firstSlot, count } of unit.appends)
-    resolve({ ok: true, visitIds: visitIds.subarray(16 * firstSlot, 16 * (firstSlot + count)) });
+  const { visitIds, lastAtMs } = visitsBySlot(slots, parts);
+  for (const { resolve, firstSlot, count } of unit.appends) {
+    const end = firstSlot + count;
+    resolve({
+      ok: true,
+      visitIds: visitIds.subarray(16 * firstSlot, 16 * end),
+      lastAtMs: lastAtMs.subarray(firstSlot, end),
+    });
+  }
 }
 
 /** What the script says of a request whose key is known; null where it is not. */
-export function resultOfKnown([kind, draft, order, visitIds]: UnitAnswer): AppendResult | null {
+export function resultOfKnown([kind, draft, visit, order, visitIds]: UnitAnswer): AppendResult | null {
   const what = kind.toString();
   if (what === 'reused') return { ok: false, reason: 'idempotency-key-reused' };
   if (what !== 'repeated') return null;
-  if (!draft || !visitIds) throw new Error('no draft');
-  if (!order) return { ok: true, visitIds: new Uint8Array(visitIds), replayOf: unpackRows(draft).toString() };
-  // The version before has kept the draft as it was, and all visit ids, with the slots in their order.
+  if (!draft) throw new Error('no draft');
+  if (visit) {
+    const visits = visitsBySlot(visit.length > 0 ? [0] : [], [visit]);
+    return { ok: true, ...visits, replayOf: unpackRows(draft).toString() };
+  }
+  // The version before has kept the draft as it was, and all visit ids, with the slots in their order. Of the visit's
+  // last event it is known that it was not before its first one, whose time is in the id.
   const slots = JSON.parse(String(order)) as number[];
-  return { ok: true, visitIds: visitIdsBySlot(slots, [visitIds]).slice(-16), replayOf: draft.toString() };
+  const lastAt = 16 * slots.indexOf(slots.length - 1);
+  const lastId = visitIds?.subarray(lastAt, lastAt + 16) ?? Buffer.alloc(0);
+  const lastAtMs = lastId.length > 0 ? [lastId.readUIntBE(0, 6)] : [];
+  return {
+    ok: true,
+    visitIds: new Uint8Array(lastId),
+    lastAtMs: new Float64Array(lastAtMs),
+    replayOf: draft.toString(),
+  };
 }
 
-/** `packed`: 16 bytes for each visit id; the first belongs to the first slot named, and so on. */
-function visitIdsBySlot(slots: readonly number[], packed: readonly Buffer[]): Uint8Array {
-  const bySlot = new Uint8Array(16 * slots.length);
+/** `packed`: visits as the script tells them; the first belongs to the first slot named, and so on. */
+function visitsBySlot(slots: readonly number[], packed: readonly Buffer[]): AppendedVisits {
+  const visitIds = new Uint8Array(16 * slots.length);
+  const lastAtMs = new Float64Array(slots.length);
   let next = 0;
   for (const buffer of packed) {
-    for (let start = 0; start < buffer.length; start += 16) {
-      const at = 16 * (slots[next] ?? 0);
-      for (let i = 0; i < 16; i++) bySlot[at + i] = buffer[start + i] ?? 0;
+    for (let start = 0; start < buffer.length; start += 24) {
+      const slot = slots[next] ?? 0;
+      for (let i = 0; i < 16; i++) visitIds[16 * slot + i] = buffer[start + i] ?? 0;
+      lastAtMs[slot] = buffer.readDoubleBE(start + 16);
       next += 1;
     }
   }
-  return bySlot;
+  return { visitIds, lastAtMs };
 }
 
 function areInTimeOrder(placements: readonly Placement[]): boolean {

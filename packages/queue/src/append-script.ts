@@ -12,9 +12,9 @@ const reservationLifeMs = 30_000;
  * on.
  */
 export const reserveScript = `
-local known = redis.call('HMGET', KEYS[1], 'bodyHash', 'draft', 'order', 'visitIds')
+local known = redis.call('HMGET', KEYS[1], 'bodyHash', 'draft', 'visit', 'order', 'visitIds')
 if known[1] and known[1] ~= ARGV[1] then return {'reused'} end
-if known[2] then return {'repeated', known[2], known[3], known[4]} end
+if known[2] then return {'repeated', known[2], known[3], known[4], known[5]} end
 redis.call('HSET', KEYS[1], 'bodyHash', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ${reservationLifeMs})
 return nil`;
@@ -35,7 +35,7 @@ export const keptVisit = { bytes: 56, touchedAt: 32 };
  * Input (packed by append-call.ts):
  *   KEYS  the counts (event-counts.ts), then for each unit: its idempotency key if it has one, then the stream of each of its entries
  *   ARGV  the deadline (Redis's clock, ms), the collector's clock (ms), then for each unit: hash of the body ('' = the unit is
- *         not idempotent), packed draft of the answer ('' = none is kept), which of its visit ids is kept (from 1; 0 = none),
+ *         not idempotent), packed draft of the answer ('' = none is kept), which of its visits is kept (from 1; 0 = none),
  *         number of entries; and for each entry: its placements, its packed rows (see packed-rows.ts)
  *   A placement is, big-endian: flags (1 byte), session id (16), candidate visit id (16), event time (double, ms);
  *   flag 1: visit id (16) and last event time (double) of the token of this session;
@@ -45,7 +45,9 @@ export const keptVisit = { bytes: 56, touchedAt: 32 };
  * The fields of an entry are described in log-entry.ts.
  * Output: {done (0 = the deadline has passed, nothing was done), seconds, microseconds of Redis's clock, one answer per
  * unit}.
- *   A unit's answer: {'appended', visit ids of entry 1, of entry 2, ...} | {'repeated', draft, nil, visit id} | {'reused'}
+ *   A unit's answer: {'appended', visits of entry 1, of entry 2, ...} | {'repeated', draft, visit} | {'reused'}, or of a
+ *   record that the version before has kept {'repeated', draft, nil, order, visit ids}
+ *   A visit of an answer is its id (16) and the time of its last event (double, ms), after all events of the unit.
  *
  * Visits (docs/semantics.md "Sessions and visits"): a visit is a run of a session's events with gaps of at most 30
  * minutes, by event time. A late event joins the visit to whose first or last event it is nearest within 30 minutes (a
@@ -168,8 +170,9 @@ local function lendVisit(lenderKey, tokenVisit, tokenLast, session, visits, at)
   if not stretchVisit(visits, visit) then adoptVisit(visits, at, visit.id, visit.first, visit.last) end
 end
 
+-- The visit of each event, and its id.
 local function placeEvents(placements, keyPrefix)
-  local ids, position, size = {}, 1, #placements
+  local placed, ids, position, size = {}, {}, 1, #placements
   while position <= size do
     local flags, session, candidate, at
     flags, session, candidate, at, position = unpack('>Bc16c16d', placements, position)
@@ -195,9 +198,15 @@ local function placeEvents(placements, keyPrefix)
       if at > visit.last then visit.last = at end
     end
     visit.touched = now
-    ids[#ids + 1] = visit.id
+    placed[#placed + 1], ids[#ids + 1] = visit, visit.id
   end
-  return ids
+  return placed, ids
+end
+
+local function tellVisits(placed)
+  local told = {}
+  for i, visit in ipairs(placed) do told[i] = pack('>c16d', visit.id, visit.last) end
+  return table.concat(told)
 end
 
 local keyAt, argAt = 1, 2
@@ -208,23 +217,22 @@ local answers, entries, repeatable = {}, {}, {}
 while argAt < #ARGV do
   local bodyHash, draft, keptAt, entryCount = nextArg(), nextArg(), tonumber(nextArg()), tonumber(nextArg())
   local answerKey = bodyHash ~= '' and nextKey()
-  local known = answerKey and (repeatable[answerKey] or call('HMGET', answerKey, 'bodyHash', 'draft', 'order', 'visitIds'))
+  local known = answerKey and (repeatable[answerKey] or call('HMGET', answerKey, 'bodyHash', 'draft', 'visit', 'order', 'visitIds'))
   -- Without a draft the key is only kept for this body.
   if known and known[1] and (known[2] or known[1] ~= bodyHash) then
     keyAt, argAt = keyAt + entryCount, argAt + 2 * entryCount
-    answers[#answers + 1] = known[1] == bodyHash and {'repeated', known[2], known[3], known[4]} or {'reused'}
+    answers[#answers + 1] = known[1] == bodyHash and {'repeated', known[2], known[3], known[4], known[5]} or {'reused'}
   else
     local answer = {'appended'}
-    for _ = 1, entryCount do
+    for i = 1, entryCount do
       local stream, placements, rows = nextKey(), nextArg(), nextArg()
-      local ids = placeEvents(placements, 'visits' .. string.sub(stream, 7) .. ':')
-      local visitIds = table.concat(ids)
-      answer[#answer + 1] = visitIds
-      entries[#entries + 1] = {stream, #ids, rows, visitIds}
+      local placed, ids = placeEvents(placements, 'visits' .. string.sub(stream, 7) .. ':')
+      answer[1 + i] = placed
+      entries[#entries + 1] = {stream, #ids, rows, table.concat(ids)}
     end
+    for i = 1, entryCount do answer[1 + i] = tellVisits(answer[1 + i]) end
     if draft ~= '' then
-      local visitIds = table.concat(answer, '', 2)
-      repeatable[answerKey] = {bodyHash, draft, false, string.sub(visitIds, 16 * keptAt - 15, 16 * keptAt)}
+      repeatable[answerKey] = {bodyHash, draft, string.sub(table.concat(answer, '', 2), 24 * keptAt - 23, 24 * keptAt)}
     end
     answers[#answers + 1] = answer
   end
@@ -240,7 +248,7 @@ if accepted > 0 then
   call('HINCRBY', KEYS[1], 'queued', accepted)
 end
 for key, answer in pairs(repeatable) do
-  call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'visitIds', answer[4])
+  call('HSET', key, 'bodyHash', answer[1], 'draft', answer[2], 'visit', answer[3])
   call('PEXPIRE', key, answerLifeMs)
 end
 for key, visits in pairs(sessions) do

@@ -92,6 +92,20 @@ describe('a visit is a run of events with gaps of at most 30 minutes', () => {
     expect(await visitOf(session, '10:20:00', { type: 'performance' })).toBe(visit);
     expect(await visitOf(session, '10:40:00')).not.toBe(visit);
   });
+
+  test('the time of its last event is told with it, when all events of the request are placed', async () => {
+    const [a, b] = [randomUUID(), randomUUID()];
+    const type = 'performance';
+    const placements = [
+      placement(a, '10:20:00'),
+      placement(b, '12:00:00', { type }),
+      placement(a, '10:40:00', { type }),
+      placement(a, '10:00:00'),
+    ];
+    const result = await log.append({ placements });
+    const times = ['10:20:00', '12:00:00', '10:20:00', '10:20:00'];
+    expect(result).toMatchObject({ lastAtMs: new Float64Array(times.map(at)) });
+  });
 });
 
 describe('a late event', () => {

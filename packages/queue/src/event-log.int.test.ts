@@ -125,10 +125,12 @@ describe('the event log', () => {
         idempotency: { key: 'send:w:k', bodyHash: 'hash-1', draft: 'draft-1', ...changes },
       }) satisfies Append;
 
+    const nothing = { ok: true, visitIds: new Uint8Array(), lastAtMs: new Float64Array() };
     /** What a repetition gets: the first request's draft, and the visit of its last event. */
     const replayOf = (first: AppendResult) => ({
       ok: true,
       visitIds: first.ok && first.visitIds.slice(-16),
+      lastAtMs: first.ok && first.lastAtMs.slice(-1),
       replayOf: 'draft-1',
     });
 
@@ -160,7 +162,8 @@ describe('the event log', () => {
       const key = idempotencyKey(partitionOf(idempotency.key, partitions), idempotency.key);
       await redis.hset(key, { bodyHash: 'hash-1', draft: 'draft-1', order: '[1,0]', visitIds });
       const known = { ok: true, visitIds: new Uint8Array(16).fill(1), replayOf: 'draft-1' };
-      expect([await log.append(append()), await log.reserve(idempotency)]).toEqual([known, known]);
+      for (const again of [await log.append(append()), await log.reserve(idempotency)])
+        expect(again).toEqual({ ...known, lastAtMs: new Float64Array([0x010101010101]) });
     });
 
     test('makes ten repetitions at once store one', async () => {
@@ -187,7 +190,7 @@ describe('the event log', () => {
 
     test('is remembered for 24 hours, also for a request that stores nothing here', async () => {
       const first = await log.append(append({}, []));
-      expect(first).toEqual({ ok: true, visitIds: new Uint8Array() });
+      expect(first).toEqual(nothing);
       expect(await log.append(append({}, []))).toEqual(replayOf(first));
       const [key = ''] = await redis.keys('idempotency:*');
       const remainingMs = await redis.pttl(key);
@@ -198,7 +201,7 @@ describe('the event log', () => {
     test('without a draft is looked up and not kept', async () => {
       const { draft: _, ...idempotency } = append().idempotency;
       const lookUp = () => log.append({ placements: [], idempotency });
-      expect(await lookUp()).toEqual({ ok: true, visitIds: new Uint8Array() });
+      expect(await lookUp()).toEqual(nothing);
       expect(await redis.keys('idempotency:*')).toEqual([]);
       const first = await log.append(append());
       expect(await lookUp()).toEqual(replayOf(first));
@@ -206,8 +209,7 @@ describe('the event log', () => {
 
     test('that is reserved is refused with another body, and takes its own', async () => {
       const { idempotency } = append();
-      for (let i = 0; i < 2; i++)
-        expect(await log.reserve(idempotency)).toEqual({ ok: true, visitIds: new Uint8Array() });
+      for (let i = 0; i < 2; i++) expect(await log.reserve(idempotency)).toEqual(nothing);
       const reused = { ok: false, reason: 'idempotency-key-reused' };
       expect(await log.append(append({ bodyHash: 'hash-2' }))).toEqual(reused);
       expect(await log.reserve({ ...idempotency, bodyHash: 'hash-2' })).toEqual(reused);

@@ -23,8 +23,8 @@ export type EventLog = {
   append(append: Append): Promise<AppendResult>;
   /**
    * For a request of which something goes elsewhere before it is appended: its key is kept for its body for half a
-   * minute, so that no other body goes on meanwhile. Resolves as `append` does, without visit ids and `replayOf` where
-   * the request may go on. Rejects when Redis is away or slow.
+   * minute, so that no other body goes on meanwhile. Resolves as `append` does, without visits and `replayOf` where the
+   * request may go on. Rejects when Redis is away or slow.
    */
   reserve(idempotency: Pick<NonNullable<Append['idempotency']>, 'key' | 'bodyHash'>): Promise<AppendResult>;
 };
@@ -138,7 +138,7 @@ export function createEventLog({
       if (refused) throw refused;
       const known = await runReserve([idempotencyKey(partitionOf(key, partitions), key)], [bodyHash]);
       const result = known ? resultOfKnown(known as UnitAnswer) : null;
-      return result ?? { ok: true, visitIds: new Uint8Array() };
+      return result ?? { ok: true, visitIds: new Uint8Array(), lastAtMs: new Float64Array() };
     },
     append(append) {
       const refused = refusal();

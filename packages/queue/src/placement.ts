@@ -1,6 +1,9 @@
 import type { PendingEvent } from './collected-event.ts';
 
-/** What a valid cache token says of a session: its visit and the time of its last event. */
+/**
+ * What a valid cache token says of a session: its visit and the time of that one's last event, Unix ms. A performance
+ * measurement is none, unless it is the first.
+ */
 export type VisitHint = { visitId: string; lastAtMs: number };
 
 /** An event and what the event log needs to place it in a visit (docs/semantics.md "Sessions and visits"). */
@@ -26,10 +29,13 @@ export type Append = {
   idempotency?: { key: string; bodyHash: string; draft?: string };
 };
 
+/** `visitIds`: 16 bytes for each placement, in order. `lastAtMs`: the time of that visit's last event. */
+export type AppendedVisits = { visitIds: Uint8Array; lastAtMs: Float64Array };
+
 /**
- * `visitIds`: 16 bytes for each placement, in order. `replayOf`: the draft of the first append with this key; nothing
- * was stored this time, and the only visit id is that of the first one's last placement.
+ * `replayOf`: the draft of the first append with this key; nothing was stored this time, and the only visit is that of
+ * the first one's last placement.
  */
 export type AppendResult =
-  | { ok: true; visitIds: Uint8Array; replayOf?: string }
+  | ({ ok: true; replayOf?: string } & AppendedVisits)
   | { ok: false; reason: 'idempotency-key-reused' };

@@ -1,19 +1,18 @@
 import { BatchAnswer, type IgnoredAnswer } from '@meridian/contract/collect';
 import { errorBody } from '@meridian/contract/errors';
-import type { Placement } from '@meridian/queue/placement';
+import type { Placement, VisitHint } from '@meridian/queue/placement';
 import { z } from 'zod';
 import { type CacheTokens, type TokenSeed, toTokenSeed } from './cache-token.ts';
 import type { CollectOutcome, IgnoreReason } from './collect.ts';
 
 /*
- * An answer is made of a draft and of the visit ids that the event log chose. The draft is stored beside an idempotency
+ * An answer is made of a draft and of the visit that the event log chose. The draft is stored beside an idempotency
  * key, so that a repeated request gets the first answer again, token included.
  */
 
 export const SendDraft = z.object({
   websiteId: z.string(),
   sessionId: z.string(),
-  lastAtMs: z.number(),
   distinctId: z.string(),
   issuedAtSeconds: z.number(),
 }) satisfies z.ZodType<TokenSeed>;
@@ -29,8 +28,8 @@ export const BatchDraft = BatchAnswer.omit({ cache: true }).extend({
 export type BatchDraft = z.infer<typeof BatchDraft>;
 
 /** `SendAnswer` as JSON text; neither a token nor a UUID has a character that would have to be escaped. */
-export function toSendAnswer(tokens: CacheTokens, seed: TokenSeed, visitId: string): string {
-  return `{"cache":"${tokens.sign(seed, visitId)}","sessionId":"${seed.sessionId}","visitId":"${visitId}"}`;
+export function toSendAnswer(tokens: CacheTokens, seed: TokenSeed, visit: VisitHint): string {
+  return `{"cache":"${tokens.sign(seed, visit)}","sessionId":"${seed.sessionId}","visitId":"${visit.visitId}"}`;
 }
 
 export function toIgnoredAnswer(reason: IgnoreReason): IgnoredAnswer {
@@ -81,10 +80,10 @@ function partOf(outcomes: readonly CollectOutcome[]): number[] | undefined {
   return outcomes.flatMap(({ kind }, index) => (kind === 'elsewhere' ? [] : [index]));
 }
 
-/** `lastVisitId`: of the last stored event, undefined when none was stored. */
-export function toBatchAnswer(tokens: CacheTokens, draft: BatchDraft, lastVisitId: string | undefined): BatchAnswer {
+/** `lastVisit`: of the last stored event, undefined when none was stored. */
+export function toBatchAnswer(tokens: CacheTokens, draft: BatchDraft, lastVisit: VisitHint | undefined): BatchAnswer {
   const { tokenSeed, part: _, ...answer } = draft;
-  return tokenSeed !== null && lastVisitId !== undefined
-    ? { ...answer, cache: tokens.sign(tokenSeed, lastVisitId) }
+  return tokenSeed !== null && lastVisit !== undefined
+    ? { ...answer, cache: tokens.sign(tokenSeed, lastVisit) }
     : answer;
 }

@@ -1,14 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { PendingEvent } from '@meridian/queue/collected-event';
+import type { VisitHint } from '@meridian/queue/placement';
 import { createHmacSha256, hmacLength } from './hmac.ts';
 
 /** What a sender hands back with its next event (header `x-umami-cache`), so that its session and visit go on. */
-export type CacheToken = {
+export type CacheToken = VisitHint & {
   websiteId: string;
   sessionId: string;
-  visitId: string;
-  /** Time of the event that the token answered, Unix ms. */
-  lastAtMs: number;
   /** The visitor's id that the application gave, '' for none. */
   distinctId: string;
   /** Unix seconds. */
@@ -16,15 +14,15 @@ export type CacheToken = {
 };
 
 /** A token before the event log has chosen the visit. */
-export type TokenSeed = Omit<CacheToken, 'visitId'>;
+export type TokenSeed = Omit<CacheToken, keyof VisitHint>;
 
 /** Of the token that answers the event. */
-export function toTokenSeed({ websiteId, sessionId, createdAtMs, distinctId }: PendingEvent, nowMs: number): TokenSeed {
-  return { websiteId, sessionId, lastAtMs: createdAtMs, distinctId, issuedAtSeconds: Math.floor(nowMs / 1_000) };
+export function toTokenSeed({ websiteId, sessionId, distinctId }: PendingEvent, nowMs: number): TokenSeed {
+  return { websiteId, sessionId, distinctId, issuedAtSeconds: Math.floor(nowMs / 1_000) };
 }
 
 export type CacheTokens = {
-  sign(seed: TokenSeed, visitId: string): string;
+  sign(seed: TokenSeed, visit: VisitHint): string;
   /** Null for everything that is not a token of ours, whole and at most 24 hours old. */
   verify(text: string | undefined, nowMs: number): CacheToken | null;
 };
@@ -34,7 +32,7 @@ const longestText = 1_024;
 const radix = 36;
 
 /**
- * Text: website, session, visit, time of the last event, time of issue and visitor's id (base64url), then an HMAC of
+ * Text: website, session, visit, time of its last event, time of issue and visitor's id (base64url), then an HMAC of
  * all that, joined by dots. Its key serves nothing else, so that no other signed thing can pass for a cache token.
  * Tokens that one of `previousSecrets` signed are verified, too.
  */
@@ -43,7 +41,7 @@ export function createCacheTokens(appSecret: string, previousSecrets: readonly s
   const signs = [sign, ...previousSecrets.map(hmacOf)];
 
   return {
-    sign({ websiteId, sessionId, lastAtMs, distinctId, issuedAtSeconds }, visitId) {
+    sign({ websiteId, sessionId, distinctId, issuedAtSeconds }, { visitId, lastAtMs }) {
       const id = distinctId === '' ? '' : Buffer.from(distinctId).toString('base64url');
       const signed = `${websiteId}.${sessionId}.${visitId}.${lastAtMs.toString(radix)}.${issuedAtSeconds.toString(radix)}.${id}`;
       return `${signed}.${sign(signed)}`;

@@ -71,6 +71,32 @@ test('session and visit go on with the token; without one the same client is the
   expect(other.sessionId).not.toBe(first.sessionId);
 });
 
+/** Requests, each of pageviews at minutes, or of a measurement ('p25'), with the token of the one before. */
+test.each([
+  { requests: [[0], ['p25'], [50]], visits: 2 },
+  { requests: [[0], [20], ['p25'], [50]], visits: 1 },
+  { requests: [[0], [20], [-10], [45]], visits: 1 },
+  { requests: [[0, 20, -10], [45]], visits: 1 },
+  { requests: [[0], [20, 'p25'], [45]], visits: 1 },
+  { requests: [[0, 'p25'], [50]], visits: 2 },
+])('$requests are $visits visits, whether the log remembers them or the token alone', async ({ requests, visits }) => {
+  for (const isForgotten of [false, true]) {
+    await newWebsite();
+    let cache = '';
+    for (const minutes of requests) {
+      if (isForgotten) await ingest.reader.del('none', ...(await ingest.reader.keysBuffer('visits:*')));
+      const sent = minutes.map((minute) => {
+        const timestamp = Date.UTC(2026, 5, 10, 10) + Number(String(minute).replace('p', '')) * 60_000;
+        return event({ timestamp }, typeof minute === 'string' ? 'performance' : 'event');
+      });
+      const headers = { 'x-umami-cache': cache };
+      cache = json(sent.length === 1 ? await ingest.send(sent[0], headers) : await ingest.batch(sent, headers)).cache;
+    }
+    const stored = await ingest.storedEvents(website);
+    expect([isForgotten, new Set(stored.map(({ visitId }) => visitId)).size]).toEqual([isForgotten, visits]);
+  }
+});
+
 test('a visitor who is identified in the middle of a visit keeps the visit, and events after it carry the id', async () => {
   await newWebsite();
   const anonymous = await sendOk({ url: '/a' });

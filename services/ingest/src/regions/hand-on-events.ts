@@ -5,7 +5,7 @@ import { type ErrorCode, errorStatus, isErrorCode, isUnread } from '@meridian/co
 import { PeerError, type Peers } from '@meridian/peers/peers';
 import { visitGapMs } from '@meridian/queue/append-script';
 import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool';
-import type { Placement } from '@meridian/queue/placement';
+import type { Placement, VisitHint } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import { toSendAnswer } from '../answers.ts';
@@ -17,8 +17,8 @@ import { type Identity, identityHeader, writeIdentity } from '../idempotency.ts'
 
 /** How long another region is waited for: longer than an append there takes, shorter than a sender waits. */
 const answerMaxMs = 10_000;
-/** Names no visit; with `lastAtMs` 0 it has ended for any event. */
-const noVisit = '00000000-0000-0000-0000-000000000000';
+/** It has ended for any event. */
+const noVisit: VisitHint = { visitId: '00000000-0000-0000-0000-000000000000', lastAtMs: 0 };
 /** What of a request's head the other region needs. */
 const passedHeaders = ['user-agent', 'x-umami-cache', 'accept'];
 
@@ -123,10 +123,14 @@ export function createHandOnEvents(deps: HandOnDeps) {
    */
   function toWaitingAnswer({ event, hint }: Placement, nowMs: number): string {
     const seed = toTokenSeed(event, nowMs);
-    if (hint && event.createdAtMs - hint.lastAtMs <= visitGapMs) return toSendAnswer(tokens, seed, hint.visitId);
+    const { type, createdAtMs } = event;
+    if (hint && createdAtMs - hint.lastAtMs <= visitGapMs) {
+      const lastAtMs = type === 'performance' ? hint.lastAtMs : Math.max(hint.lastAtMs, createdAtMs);
+      return toSendAnswer(tokens, seed, { visitId: hint.visitId, lastAtMs });
+    }
     const bytes = new Uint8Array(16);
-    ids.writeAt(event.createdAtMs, bytes, 0);
-    const cache = tokens.sign({ ...seed, lastAtMs: 0 }, noVisit);
+    ids.writeAt(createdAtMs, bytes, 0);
+    const cache = tokens.sign(seed, noVisit);
     return JSON.stringify({ cache, sessionId: seed.sessionId, visitId: readUuid(bytes, 0) });
   }
 

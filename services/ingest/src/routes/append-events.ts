@@ -1,11 +1,18 @@
 import type { EventLog } from '@meridian/queue/event-log';
-import type { Append, AppendResult } from '@meridian/queue/placement';
+import type { Append, AppendResult, VisitHint } from '@meridian/queue/placement';
+import { readUuid } from '@meridian/queue/uuid-bytes';
 import type { CollectCounts } from '../collect-counts.ts';
 import { answerError, type Exchange } from '../http/answer.ts';
 
 export type Appended = Extract<AppendResult, { ok: true }>;
 
 export type AppendDeps = { eventLog: EventLog; counts: CollectCounts; reportOutage: (error: unknown) => void };
+
+/** Of the last event; undefined where none was appended. */
+export function lastVisitOf({ visitIds, lastAtMs }: Appended): VisitHint | undefined {
+  const last = lastAtMs.at(-1);
+  return last === undefined ? undefined : { visitId: readUuid(visitIds, visitIds.length - 16), lastAtMs: last };
+}
 
 /** Puts a request's events into the event log; null when they are not there and the client has been told. */
 export async function appendEvents(deps: AppendDeps, exchange: Exchange, append: Append): Promise<Appended | null> {

@@ -1,6 +1,5 @@
 import { batchBodyMaxBytes, batchEventsMax } from '@meridian/contract/collect';
 import type { Placement } from '@meridian/queue/placement';
-import { readUuid } from '@meridian/queue/uuid-bytes';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
 import { type CollectOutcome, unavailable } from '../collect.ts';
@@ -10,7 +9,7 @@ import { identityOf, toIdempotency, toRecord } from '../idempotency.ts';
 import { elsewhere, settleRepeated } from '../regions/batch-parts.ts';
 import type { Handed } from '../regions/hand-on-events.ts';
 import { settleForeign } from '../regions/settle-foreign.ts';
-import { type Appended, appendEvents, reserveKey, tryAppend } from './append-events.ts';
+import { type Appended, appendEvents, lastVisitOf, reserveKey, tryAppend } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 import type { RouteDeps } from './send.ts';
 
@@ -119,10 +118,6 @@ function answerDraft({ tokens }: RouteDeps, exchange: Exchange, draft: BatchDraf
 /** The draft of the first request with this key; null where this is the first. */
 function firstDraft({ replayOf }: Appended): BatchDraft | null {
   return replayOf === undefined ? null : BatchDraft.parse(JSON.parse(replayOf));
-}
-
-function lastVisitOf({ visitIds }: Appended): string | undefined {
-  return visitIds.length > 0 ? readUuid(visitIds, visitIds.length - 16) : undefined;
 }
 
 /** Waits only where a website has to be looked up first. */

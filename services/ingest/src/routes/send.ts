@@ -1,6 +1,5 @@
 import { sendBodyMaxBytes } from '@meridian/contract/collect';
 import { PeerError } from '@meridian/peers/peers';
-import { readUuid } from '@meridian/queue/uuid-bytes';
 import { SendDraft, toIgnoredAnswer, toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import type { Collect, Foreign } from '../collect.ts';
@@ -10,7 +9,7 @@ import type { BodyReader } from '../http/read-body.ts';
 import { identityOf, toIdempotency } from '../idempotency.ts';
 import type { Handed, HandOnEvents } from '../regions/hand-on-events.ts';
 import type { createSenders } from '../sender.ts';
-import { type AppendDeps, appendEvents } from './append-events.ts';
+import { type AppendDeps, appendEvents, lastVisitOf } from './append-events.ts';
 import { parseJsonRequest } from './parse-json-request.ts';
 
 export type RouteDeps = AppendDeps & {
@@ -46,7 +45,9 @@ export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promis
     });
     if (!appended) return;
     const draft = appended.replayOf === undefined ? tokenSeed : SendDraft.parse(JSON.parse(appended.replayOf));
-    answerJson(exchange, toSendAnswer(tokens, draft, readUuid(appended.visitIds, 0)));
+    const visit = lastVisitOf(appended);
+    if (!visit) throw new Error('The event log gave an event no visit');
+    answerJson(exchange, toSendAnswer(tokens, draft, visit));
   };
 }
 
