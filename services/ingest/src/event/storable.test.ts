@@ -24,6 +24,8 @@ test.each([
     { a: { k: ['x', 1, null, [{ '\ufffd': '\ufffd' }]] } },
   ],
   ['{"a":1,"a\\u0000":2}', { a: 2 }],
+  ['{"a\\u0000":1,"a":2}', { a: 2 }],
+  ['{"a\\u0000":{"b":1},"a":"x","a\\u0000\\u0000":"y\\u0000","\\ud800":1,"\ufffd":2}', { a: 'y', '\ufffd': 2 }],
 ])('%s has only storable texts and keys then', (json, expected) => {
   expect(storable(json)).toEqual(expected);
 });
