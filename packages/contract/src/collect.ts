@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { uuidPattern } from './ids.ts';
+import { isDeeperThan } from './nesting.ts';
 
 /** Longest stored text per field, in UTF-16 units. Longer ones are cut, never refused. */
 export const textLimits = {
@@ -137,9 +138,3 @@ export const BatchAnswer = z.object({
   cache: z.string().nullable().describe('Token of the last stored event; null when none was stored.'),
 });
 export type BatchAnswer = z.infer<typeof BatchAnswer>;
-
-/** True when arrays and objects are nested more than `levels` deep in `value`; no recursion beyond that. */
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
-}

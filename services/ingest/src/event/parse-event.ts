@@ -1,8 +1,8 @@
 import { deviceTypes, eventDepthMax, eventTypes, textLimits, vitalMax } from '@meridian/contract/collect';
 import { isUuid } from '@meridian/contract/ids';
+import { isDeeperThan } from '@meridian/contract/nesting';
 import { toText } from '@meridian/contract/text';
 import { flattenData } from './event-data.ts';
-import { isDeeperThan } from './nesting.ts';
 import { makeStorable } from './storable.ts';
 import { parseTimestamp } from './timestamp.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isDeeperThan } from './nesting.ts';
 
 const nested = (open: string, close: string, depth: number) =>
-  JSON.parse(`${open.repeat(depth)}1${close.repeat(depth)}`) as object;
+  JSON.parse(`${open.repeat(depth)}1${close.repeat(depth)}`) as unknown;
 
 test.each([
   ['{"a":', '}'],
