@@ -1,6 +1,6 @@
 import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
-import { entryEventsMax } from './log-entry.ts';
+import { entryBytesMax, entryEventsMax } from './log-entry.ts';
 import { eventCountsKey, eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
 import { packRows, unpackRows } from './packed-rows.ts';
 import type { Append, AppendedVisits, AppendResult, Placement } from './placement.ts';
@@ -9,7 +9,6 @@ import type { UuidV7Minter } from './uuid-v7.ts';
 
 const callEventsMax = 500;
 const callBytesMax = 1_048_576;
-const entryBytesMax = 1_048_576;
 
 type Settle = { resolve(result: AppendResult): void; reject(error: Error): void };
 

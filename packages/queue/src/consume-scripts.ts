@@ -94,13 +94,20 @@ return 1
 `;
 
 /**
- * ARGV: group, consumer, idle time in ms from which entries count as abandoned, entries at most per partition. Takes
- * over one abandoned batch with its manifest or, when there is none, abandoned entries that no manifest names. Gives
+ * ARGV: group, consumer, idle time in ms from which entries count as abandoned, entries at most per partition, bytes of
+ * their rows, unpacked, behind which no more are taken. Takes over one abandoned batch with its manifest or, when there
+ * is none, abandoned entries that no manifest names. Gives
  * {token ('' = no manifest), for each partition its entries, 1 if its manifest says that some events may be stored
  * under other tokens}, or nothing. Also removes consumers that have been idle for ten minutes and hold nothing.
  */
 export const reclaimScript = `${flags}${common}
-local idleMs, entriesMax, consumerIdleMaxMs = ARGV[3], tonumber(ARGV[4]), 600000
+local idleMs, entriesMax, bytesLeft, consumerIdleMaxMs = ARGV[3], ARGV[4], tonumber(ARGV[5]), 600000
+
+-- As packed-rows.ts has them.
+local function unpackedBytesMax(fields)
+  local packed = fields[5] == 'rows' and fields[6] or ''
+  return #packed < 4 and 0 or math.min(struct.unpack('<I4', packed), 255 * #packed)
+end
 
 -- 'abandoned', 'held' by a consumer that is alive, or 'gone'.
 local function stateOf(stream, id)
@@ -140,12 +147,16 @@ end
 
 local batch, found = {}, false
 for partition = 1, #KEYS - 1 do
-  local stream, ids = KEYS[partition + 1], {}
+  local stream, entries = KEYS[partition + 1], {}
   for _, pending in ipairs(call('XPENDING', stream, group, 'IDLE', idleMs, '-', '+', entriesMax)) do
-    if not begun[partition .. ':' .. pending[1]] then ids[#ids + 1] = pending[1] end
+    local isFree = bytesLeft > 0 and not begun[partition .. ':' .. pending[1]]
+    for _, entry in ipairs(isFree and claim(stream, {pending[1]}) or {}) do
+      entries[#entries + 1] = entry
+      bytesLeft = bytesLeft - unpackedBytesMax(entry[2])
+    end
   end
-  batch[partition] = claim(stream, ids)
-  found = found or #batch[partition] > 0
+  batch[partition] = entries
+  found = found or #entries > 0
   for _, consumer in ipairs(call('XINFO', 'CONSUMERS', stream, group)) do
     local name, pending, idle = consumer[2], consumer[4], consumer[6]
     if name ~= me and pending == 0 and idle > consumerIdleMaxMs then call('XGROUP', 'DELCONSUMER', stream, group, name) end

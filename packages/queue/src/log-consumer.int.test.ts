@@ -103,6 +103,38 @@ describe('a consumer', () => {
     expect(batch.rows.count).toBeLessThan(180);
   });
 
+  describe('gets batches that fit into its memory, however small their events are packed,', () => {
+    const large = 100;
+    const batchMaxBytes = 40_000_000;
+
+    async function appendLarge(): Promise<void> {
+      const [, entry] = rawEntry([pendingEvent({ data: 'x'.repeat(1_000_000) })], [randomUUID()]);
+      for (let i = 0; i < large; i++) await redis.xadd(eventsKey(1 + (i % 2)), '*', ...entry);
+    }
+    async function expectAllInPortions(worker: LogConsumer): Promise<void> {
+      let got = 0;
+      while (got < large) {
+        const batch = await getBatch(worker, { eventsMax: 50_000, maxWaitMs: 1_000 });
+        expect(batch.rows.bytes.length).toBeLessThan(batchMaxBytes);
+        expect(await worker.commit(batch, [])).toBe(true);
+        got += batch.rows.count;
+      }
+      expect(got).toBe(large);
+    }
+
+    test('of what is new', async () => {
+      await appendLarge();
+      await expectAllInPortions(await consumer());
+    });
+
+    test('of what a worker read that died before it began a batch', async () => {
+      await appendLarge();
+      await (await consumer()).next({ eventsMax: 0, maxWaitMs: 1 }); // makes the group
+      for (const stream of streams) await redis.xreadgroup('GROUP', consumerGroup, 'dead', 'STREAMS', stream, '>');
+      await expectAllInPortions(await consumer());
+    });
+  });
+
   test('goes on with a batch behind an entry whose number of events is damaged', async () => {
     const entryOf = (count: number, n = String(count)): Buffer[] => {
       const [, fields] = rawEntry(Array(count).fill(pendingEvent()), Array(count).fill(randomUUID()));

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { EventRows } from './batch-rows.ts';
 import { commitScript, holdScript, leaveScript, reclaimScript, restartScript } from './consume-scripts.ts';
 import { type LogBatch, type RawEntry, toLogBatch } from './log-batch.ts';
-import { entryEventCount, entryEventsMax } from './log-entry.ts';
+import { entryBytesMax, entryEventCount, entryEventsMax, valueAt } from './log-entry.ts';
 import {
   consumerGroup,
   deadLettersKey,
@@ -14,11 +14,18 @@ import {
   partitionOf,
   restartKey,
 } from './log-keys.ts';
+import { unpackedBytesMax } from './packed-rows.ts';
 import { createRedisScript } from './redis-script.ts';
 import { forgetVisits } from './visit-state.ts';
 
 /** Keeps the scripts over a batch short: they walk over its entries. */
 const entriesMax = 5_000;
+/**
+ * A batch of so many bytes takes no more entries: what a sender packs into kilobytes may unpack to gigabytes, which
+ * neither the worker nor ClickHouse has the memory for. ClickHouse takes up to 25 times as much for a block whose every
+ * row opens a visit. A usual batch of 50,000 rows has half of it.
+ */
+const batchBytesMax = 32 * entryBytesMax;
 /**
  * ClickHouse remembers the tokens of the last 10,000 blocks of a table (see its migrations). A batch that was begun
  * before that, which a Redis that was restored from a copy can bring back, must not be sent again unasked.
@@ -105,7 +112,8 @@ export function createLogConsumer({
   /**
    * The next batch, begun: it belongs to this consumer, and its manifest is written. Abandoned ones come first. Null
    * when nothing has come for a while. After an error it may be called again.
-   * A batch closes with `eventsMax` events (more by at most as many) or `maxWaitMs` after its first entry was read.
+   * A batch closes with `eventsMax` events or `batchBytesMax` bytes (more by at most as many), or `maxWaitMs` after its
+   * first entry was read.
    */
   async function next(limits: { eventsMax: number; maxWaitMs: number }): Promise<LogBatch | null> {
     try {
@@ -136,7 +144,7 @@ export function createLogConsumer({
   async function takeAbandoned(): Promise<LogBatch | null> {
     if (performance.now() < reclaimAt) return null;
     const perPartition = Math.ceil(entriesMax / partitions);
-    const found = await reclaim(batchKeys, [consumerGroup, consumer, reclaimIdleMs, perPartition]);
+    const found = await reclaim(batchKeys, [consumerGroup, consumer, reclaimIdleMs, perPartition, batchBytesMax]);
     if (!found) {
       reclaimAt = performance.now() + reclaimIdleMs / 2;
       return null;
@@ -150,21 +158,25 @@ export function createLogConsumer({
   async function gather({ eventsMax, maxWaitMs }: { eventsMax: number; maxWaitMs: number }): Promise<RawEntry[][]> {
     // By id: a Redis that restarts meanwhile and has lost the end of its file hands out the same entries again.
     const gathered = streams.map(() => new Map<string, RawEntry>());
-    const perRead = Math.max(1, Math.floor(eventsMax / entryEventsMax / partitions));
     let events = 0;
     let entries = 0;
+    let bytes = 0;
     let until = 0;
-    while (events < eventsMax && entries < entriesMax) {
+    while (events < eventsMax && entries < entriesMax && bytes < batchBytesMax) {
       const blockMs = entries === 0 ? idleReadMs : Math.ceil(until - performance.now());
       if (blockMs <= 0) break;
-      const answer = await read(perRead, blockMs);
+      const fitting = Math.min(eventsMax / entryEventsMax, (batchBytesMax - bytes) / entryBytesMax);
+      const answer = await read(Math.max(1, Math.floor(fitting / partitions)), blockMs);
       if (!answer) break;
       if (entries === 0) until = performance.now() + maxWaitMs;
       for (const [stream, list] of answer) {
         const ofPartition = gathered[streams.indexOf(stream.toString())];
         for (const entry of list) ofPartition?.set(entry[0].toString(), entry);
         entries += list.length;
-        for (const [, fields] of list) events += entryEventCount(fields);
+        for (const [, fields] of list) {
+          events += entryEventCount(fields);
+          bytes += unpackedBytesMax(valueAt(fields, 'rows'));
+        }
       }
     }
     return gathered.map((ofPartition) => [...ofPartition.values()]);

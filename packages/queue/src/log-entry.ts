@@ -1,5 +1,7 @@
 /** Events of one entry at most. */
 export const entryEventsMax = 500;
+/** An entry whose rows are so long, unpacked, takes no more of them. */
+export const entryBytesMax = 1_048_576;
 
 /** Version of the format of an entry's rows; every entry of the log carries the one it is written in. */
 export const eventFormatVersion = '3';

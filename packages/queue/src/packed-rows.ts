@@ -20,11 +20,16 @@ export function packedRowsLength(packed: Buffer): number {
   return packed.readUInt32LE();
 }
 
+/** The memory that it takes to unpack this, whatever it is. */
+export function unpackedBytesMax(packed: Buffer): number {
+  if (packed.length < lengthBytes) return 0;
+  return Math.min(packedRowsLength(packed), (packed.length - lengthBytes) * bytesPerPackedByteMax);
+}
+
 /** The opposite of `packRows`; throws when that is not what the bytes are. */
 export function unpackRows(packed: Buffer): Buffer {
   const length = packedRowsLength(packed);
-  if (length > (packed.length - lengthBytes) * bytesPerPackedByteMax)
-    throw new Error('packed rows are longer than they can be');
+  if (length > unpackedBytesMax(packed)) throw new Error('packed rows are longer than they can be');
   const rows = uncompressSync(packed);
   if (rows.length !== length) throw new Error('packed rows have another length than they say');
   return rows;

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { createClient } from '@clickhouse/client';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import { expect, test } from 'vitest';
+import { parseClickHouseUrl } from './clickhouse-url.ts';
+import { clientOptions } from './client.ts';
 import { type EventRow, eventColumns } from './event-row.ts';
+import { insertEvents } from './insert.ts';
 import { rollupTables } from './rollups/repair.ts';
 import { findWrongRows } from './rollups/test-rollups.ts';
 import { at, createTestSite, toBlock } from './test-site.ts';
 import { createTestWarehouse } from './test-warehouse.ts';
 import { createWarehouse } from './warehouse.ts';
-import { WarehouseError } from './warehouse-error.ts';
+import { callsOf, WarehouseError } from './warehouse-error.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
 
@@ -92,6 +96,29 @@ test('a block that ends inside a row is an error of kind "data", and nothing of 
   const inserted = warehouse.insertEvents([whole, cut.subarray(0, -1)], randomUUID());
   await expect(inserted).rejects.toMatchObject({ kind: 'data' });
   expect(await storedPageviews(site.websiteId)).toBe(0);
+});
+
+test('a block for which there is no memory is an error of kind "limit", also when its events are stored already: the same block completes the views later', async () => {
+  const limited = (bytes: number) => {
+    const settings = { max_memory_usage: String(bytes) };
+    return createClient({ ...clientOptions(parseClickHouseUrl(database.url)), clickhouse_settings: settings });
+  };
+  const site = createTestSite(warehouse);
+  const rows = toBlock(
+    Array.from({ length: 2_000 }, (_, i) =>
+      site.toRow({ t: at('10:00') + i, visit: `v${i}`, urlPath: 'x'.repeat(5_000) }),
+    ),
+  );
+  // The numbers lie far from where the server's need is: 55 MB for the events, 250 MB with the views.
+  const [tiny, small] = [limited(30_000_000), limited(130_000_000)];
+  const token = randomUUID();
+  await expect(callsOf(tiny).writing(insertEvents)(rows, token)).rejects.toMatchObject({ kind: 'limit' });
+  expect(await scalar(`SELECT count() FROM events WHERE website_id = '${site.websiteId}'`)).toBe('0');
+  await expect(callsOf(small).writing(insertEvents)(rows, token)).rejects.toMatchObject({ kind: 'limit' });
+  expect(await scalar(`SELECT count() FROM events WHERE website_id = '${site.websiteId}'`)).toBe('2000');
+  await warehouse.insertEvents(rows, token);
+  expect(await storedPageviews(site.websiteId)).toBe(2_000);
+  await Promise.all([tiny.close(), small.close()]);
 });
 
 test('a ClickHouse that does not answer is an error of kind "unavailable"', async () => {

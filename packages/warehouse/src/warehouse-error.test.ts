@@ -4,11 +4,12 @@ import { toReadError, toWriteError } from './warehouse-error.ts';
 
 const clickHouseError = (code: string) => new ClickHouseError({ message: 'x', code });
 
-test('only a bad value makes a block one that may be split; everything else is tried again', () => {
+test('a bad value or a lack of memory makes a block one that may be split; everything else is tried again', () => {
   const kinds = (codes: string[]) => codes.map((code) => toWriteError(clickHouseError(code)).kind);
   expect(kinds(['27', '376', '41'])).toEqual(['data', 'data', 'data']);
-  // too many parts, memory, timeout, unknown table, too many queries, cancelled, unknown code
-  expect(new Set(kinds(['252', '241', '159', '60', '202', '394', '99999']))).toEqual(new Set(['unavailable']));
+  expect(kinds(['241'])).toEqual(['limit']);
+  // too many parts, timeout, unknown table, too many queries, cancelled, unknown code
+  expect(new Set(kinds(['252', '159', '60', '202', '394', '99999']))).toEqual(new Set(['unavailable']));
   expect(toWriteError(new Error('ECONNRESET')).kind).toBe('unavailable');
 });
 

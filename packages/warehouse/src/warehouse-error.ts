@@ -4,7 +4,8 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client';
  * Why the warehouse did not do what was asked:
  * - `data`: a value of the inserted block cannot be stored; the same block will fail again, its other rows will not
  * - `unavailable`: not reachable, overloaded or unknown; the same call may succeed later
- * - `timeout`, `limit`: a query took longer, or read or held more, than one query may
+ * - `timeout`, `limit`: a query took longer, or read or held more, than one query may; of an insert `limit` means that
+ *   there was no memory for the block, though there may be for a part of it
  * - `invalid-expression`: a regular expression of a filter cannot be compiled
  * - `aborted`: the caller's signal ended the query
  */
@@ -81,9 +82,9 @@ export function toReadError(error: unknown, signal?: AbortSignal): WarehouseErro
   return classified(error, (kind) => (kind === 'data' ? 'unavailable' : kind));
 }
 
-/** What may become of a write: only bad values and "later". */
+/** What may become of a write: only bad values, too little memory and "later". */
 export function toWriteError(error: unknown): WarehouseError {
-  return classified(error, (kind) => (kind === 'data' ? 'data' : 'unavailable'));
+  return classified(error, (kind) => (kind === 'data' || kind === 'limit' ? kind : 'unavailable'));
 }
 
 function classified(error: unknown, narrow: (kind: WarehouseErrorKind) => WarehouseErrorKind): WarehouseError {

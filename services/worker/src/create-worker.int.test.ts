@@ -3,6 +3,8 @@ import { deadLettersKey, partitionOf } from '@meridian/queue/log-keys';
 import { RegistryError } from '@meridian/registry/registry-error';
 import { testActor } from '@meridian/registry/registry-fixtures';
 import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
+import type { Warehouse } from '@meridian/warehouse/warehouse';
+import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 
@@ -36,6 +38,23 @@ describe('the worker brings into the warehouse', () => {
       "('plan','pro')",
     ]);
   });
+
+  test('a hundred thousand properties of sessions in several inserts', async () => {
+    const websiteId = await fixture.newWebsite();
+    const properties = (n: number) => Object.fromEntries(many(1_000, (i) => [`p${n}-${i}`, i]));
+    await fixture.append(
+      ...many(100, (n) => ({ websiteId, type: 'identify' as const, data: JSON.stringify(properties(n)) })),
+    );
+    const inserted: number[] = [];
+    const insertSessionProperties: Warehouse['insertSessionProperties'] = (rows, token) => {
+      inserted.push(rows.length);
+      return fixture.warehouse.insertSessionProperties(rows, token);
+    };
+    void fixture.newWorker({ warehouse: { ...fixture.warehouse, insertSessionProperties } }).run();
+    await untilConsumed();
+    expect(Math.max(...inserted)).toBeLessThanOrEqual(51_000);
+    expect(await fixture.ask('SELECT count() FROM {db}.session_properties FINAL')).toEqual(['100000']);
+  }, 60_000);
 
   test('a backfill over many years once, though it touches more months than a block may', async () => {
     const websiteId = await fixture.newWebsite();
@@ -138,6 +157,32 @@ describe('while a store is away', () => {
     await untilConsumed();
     expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
     expect(await fixture.storedIds()).toEqual(ids);
+  });
+
+  test('ClickHouse has no memory for whole batches: parts are stored, and what is stored already is completed', async () => {
+    const websiteId = await fixture.newWebsite();
+    const views = ['site_15m_mv', 'site_visits_mv', 'site_texts_mv'];
+    const attempts: number[] = [];
+    const insertEvents: Warehouse['insertEvents'] = async (rows, token) => {
+      const bytes = Buffer.concat(rows).length;
+      attempts.push(bytes);
+      const none = new WarehouseError('limit', 'Memory limit exceeded');
+      // The first attempt fails before its events are stored, the second after that.
+      if (attempts.length === 1) throw none;
+      if (attempts.length > 2) return fixture.warehouse.insertEvents(rows, token);
+      for (const view of views) await fixture.ask(`DETACH TABLE {db}.${view}`);
+      await fixture.warehouse.insertEvents(rows, token);
+      for (const view of views) await fixture.ask(`ATTACH TABLE {db}.${view}`);
+      throw none;
+    };
+    const ids = await fixture.append(...many(100, () => ({ websiteId })));
+    void fixture.newWorker({ warehouse: { ...fixture.warehouse, insertEvents } }).run();
+    await untilConsumed();
+    expect(attempts[1]).toBeLessThan((attempts[0] ?? 0) / 10);
+    expect(attempts[2]).toBe(attempts[1]);
+    expect(await fixture.storedIds()).toEqual(ids);
+    expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
+    expect(await fixture.deadLetters()).toEqual([]);
   });
 
   test('Postgres: events wait, none is dropped', async () => {

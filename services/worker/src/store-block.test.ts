@@ -3,25 +3,36 @@ import { describe, expect, test } from 'vitest';
 import { type BlockStore, storeBlock } from './store-block.ts';
 
 class Refusal extends Error {}
+class NoMemory extends Error {}
 
-/** A store as ClickHouse is one: a block under a known token is not stored again, a bad row refuses its whole block. */
-function createStore(bad: readonly string[], { storesRefused = false } = {}) {
+/**
+ * A store as ClickHouse is one: a block under a known token is not stored again, a bad row refuses its whole block.
+ * `memory`: rows that it can take at once. With `storesRefused` it fails after it has stored the rows.
+ */
+function createStore(
+  bad: readonly string[],
+  { storesRefused = false, memory = Number.POSITIVE_INFINITY }: { storesRefused?: boolean; memory?: number } = {},
+) {
   const rows: string[] = [];
   const tokens = new Set<string>();
   const refused: string[] = [];
   let inserts = 0;
   let partsNoted = 0;
   const store: BlockStore<string> = {
-    async insert(block, token) {
+    async insert(block, token, isWhole) {
       inserts += 1;
       const isBad = block.some((row) => bad.includes(row));
+      const isTooLarge = block.length > memory && !isWhole;
+      if (isTooLarge && !storesRefused) throw new NoMemory('no memory');
       if (isBad && !storesRefused) throw new Refusal('cannot parse');
       if (!tokens.has(token)) rows.push(...block);
       tokens.add(token);
+      if (isTooLarge) throw new NoMemory('no memory for a view');
       if (isBad) throw new Refusal('a view cannot take it');
     },
     findMissing: async (block) => block.filter((row) => !rows.includes(row)),
     isRefusal: (error) => error instanceof Refusal,
+    isTooLarge: (error) => error instanceof NoMemory,
     async beforeParts() {
       partsNoted += 1;
     },
@@ -61,6 +72,7 @@ describe('a block', () => {
       },
       findMissing: async (rows) => rows,
       isRefusal: (error) => error instanceof Refusal,
+      isTooLarge: () => false,
       beforeParts: async () => {},
       refuse: (row) => refused.push(row),
       idOf: String,
@@ -74,6 +86,27 @@ describe('a block', () => {
     await storeBlock(store, letters, 't', false);
     expect(rows).toEqual(letters);
     expect(refused).toEqual([]);
+  });
+
+  test('for which there is no memory is stored in parts, and a bad row of it is refused', async () => {
+    const { store, rows, refused, partsNoted } = createStore(['h'], { memory: 2 });
+    await storeBlock(store, letters, 't', false);
+    expect(rows.sort()).toEqual(letters.filter((row) => row !== 'h'));
+    expect(refused).toEqual(['h']);
+    expect(partsNoted()).toBeGreaterThan(0);
+  });
+
+  test('that was stored before the memory ended is repeated whole, which completes what the store began', async () => {
+    const { store, rows, tokens, inserts, partsNoted } = createStore([], { memory: 2, storesRefused: true });
+    await storeBlock(store, letters, 't', false);
+    expect(rows).toEqual(letters);
+    expect([[...tokens], inserts(), partsNoted()]).toEqual([['t'], 2, 0]);
+  });
+
+  test('of one row for which there is no memory is neither cut nor refused', async () => {
+    const { store, rows, refused } = createStore([], { memory: 0 });
+    await storeBlock(store, ['a'], 't', false);
+    expect([rows, refused]).toEqual([['a'], []]);
   });
 
   test('that is stored again under the same token is not doubled', async () => {
@@ -101,7 +134,7 @@ describe('a block', () => {
 
   test('of which an earlier attempt stored a part is completed', async () => {
     const { store, rows } = createStore([]);
-    await store.insert(letters.slice(3, 9), 'earlier');
+    await store.insert(letters.slice(3, 9), 'earlier', false);
     await storeBlock(store, letters, 't', true);
     expect([...rows].sort()).toEqual(letters);
   });
@@ -122,11 +155,11 @@ describe('a block', () => {
   test('of which one half fails is not given up before the other one has ended', async () => {
     const { store, rows } = createStore(['h']);
     let ended = false;
-    const insert: typeof store.insert = async (block, token) => {
-      if (block.length === letters.length || block.includes('h')) return store.insert(block, token);
+    const insert: typeof store.insert = async (block, token, isWhole) => {
+      if (block.length === letters.length || block.includes('h')) return store.insert(block, token, isWhole);
       if (block.includes('a')) throw new Error('away');
       await nextTurn();
-      await store.insert(block, token);
+      await store.insert(block, token, isWhole);
       ended = true;
     };
     await expect(storeBlock({ ...store, insert }, letters, 't', false)).rejects.toThrow('away');

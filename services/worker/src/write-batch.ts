@@ -16,6 +16,8 @@ import { untilStopped } from './until-stopped.ts';
 import type { WebsiteGate } from './website-gate.ts';
 import type { WorkerCounts } from './worker-counts.ts';
 
+/** Properties of sessions of one insert; more by at most those of one event. */
+const portionOfProperties = 50_000;
 /** How long a stop waits for Redis to end a batch that is stored. */
 const commitGraceMs = 3_000;
 
@@ -83,11 +85,11 @@ function countBatch(
 }
 
 /** Makes an attempt unless the batch is lost, and repeats it while a store is away and the worker does not stop. */
-type Patience = <Value>(attempt: () => Promise<Value>) => Promise<Value>;
+type Patience = <Value>(attempt: () => Promise<Value>, isWorthRetrying?: (error: unknown) => boolean) => Promise<Value>;
 
 function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: AbortSignal): Patience {
   const signal = AbortSignal.any([lost, stopSignal]);
-  return (attempt) =>
+  return (attempt, isWorthRetrying = isPassing) =>
     retry(
       async () => {
         lost.throwIfAborted();
@@ -95,7 +97,7 @@ function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: Ab
       },
       {
         signal,
-        isWorthRetrying: isPassing,
+        isWorthRetrying,
         onRetry: (err, attempts) => {
           counts.retries++;
           if (attempts % 10 === 1) logger.warn({ err, attempts }, 'batch waits for a store');
@@ -110,6 +112,9 @@ function isPassing(error: unknown): boolean {
 }
 
 const isRefusal = (error: unknown): boolean => error instanceof WarehouseError && error.kind === 'data';
+const isTooLarge = (error: unknown): boolean => error instanceof WarehouseError && error.kind === 'limit';
+/** Of the insert of a block that may be cut. */
+const isPassingForBlock = (error: unknown): boolean => isPassing(error) && !isTooLarge(error);
 
 /** Stores the rows with these numbers, and gives what cannot be stored. */
 async function storeEvents(
@@ -134,8 +139,12 @@ async function storeEvents(
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few
   // enough.
   for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
-  const properties = propertiesOf(batch, identifies, refuse);
-  await storeBlock(propertyStoreOf(deps, patiently, refuse), properties, `${batch.token}-properties`, false);
+  const propertyStore = propertyStoreOf(deps, patiently, refuse);
+  let portion = 0;
+  for (const properties of propertiesOf(batch, identifies, refuse)) {
+    await storeBlock(propertyStore, properties, `${batch.token}-properties-${portion}`, false);
+    portion += 1;
+  }
   return [...letters.values()];
 }
 
@@ -163,14 +172,17 @@ function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience
   const { bytes, createdAtMs } = batch.rows;
   let noted: Promise<void> | undefined;
   return {
-    insert: (numbers, token) =>
-      patiently(async () => {
-        const startedAt = performance.now();
-        await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
-        counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
-        counts.insertRows.observe(numbers.length);
-        recordSpan(startedAt, () => insertSpan(numbers.length));
-      }),
+    insert: (numbers, token, isWhole) =>
+      patiently(
+        async () => {
+          const startedAt = performance.now();
+          await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
+          counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
+          counts.insertRows.observe(numbers.length);
+          recordSpan(startedAt, () => insertSpan(numbers.length));
+        },
+        isWhole ? isPassing : isPassingForBlock,
+      ),
     async findMissing(numbers) {
       const keys = numbers.map((number) => ({
         websiteId: websiteIdOf(bytes, startOf(batch, number)),
@@ -182,6 +194,7 @@ function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience
       return numbers.filter((_, i) => !stored.has(keys[i]?.eventId ?? ''));
     },
     isRefusal,
+    isTooLarge,
     beforeParts: () => (noted ??= noteMayBeStored(deps, batch, patiently, true)),
     refuse,
     idOf: (number) => eventIdOf(bytes, startOf(batch, number)),
@@ -197,29 +210,44 @@ function propertyStoreOf(
   refuse: Refuse,
 ): BlockStore<NumberedProperty> {
   return {
-    insert: (rows, token) => {
+    insert: (rows, token, isWhole) => {
       const properties = rows.map((row) => row.property);
-      return patiently(() => warehouse.insertSessionProperties(properties, token));
+      return patiently(
+        () => warehouse.insertSessionProperties(properties, token),
+        isWhole ? isPassing : isPassingForBlock,
+      );
     },
     findMissing: async (rows) => rows, // stored twice is stored once: the later value of a key stays
     isRefusal,
+    isTooLarge,
     beforeParts: async () => {},
     refuse: (row, reason) => refuse(row.number, reason),
     idOf: ({ property }) => `${property.eventId} ${property.key}`,
   };
 }
 
-/** What the rows with these numbers say of their sessions. */
-function propertiesOf(batch: LogBatch, identifies: readonly number[], refuse: Refuse): NumberedProperty[] {
-  return identifies.flatMap((number) => {
+/**
+ * What the rows with these numbers say of their sessions, in portions: a property of ten bytes in the log takes several
+ * hundred as an object.
+ */
+function* propertiesOf(
+  batch: LogBatch,
+  identifies: readonly number[],
+  refuse: Refuse,
+): Generator<readonly NumberedProperty[]> {
+  let portion: NumberedProperty[] = [];
+  for (const number of identifies) {
     try {
       const event = readEventRow(batch.rows.bytes, startOf(batch, number));
-      return toSessionProperties(event).map((property) => ({ number, property }));
+      for (const property of toSessionProperties(event)) portion.push({ number, property });
     } catch (error) {
       refuse(number, String(error));
-      return [];
     }
-  });
+    if (portion.length < portionOfProperties) continue;
+    yield portion;
+    portion = [];
+  }
+  yield portion;
 }
 
 function insertSpan(rows: number): RecordedSpan {
