@@ -13,6 +13,8 @@ export function createQueryListener(deps: QueryDeps, own: Record<string, Readine
   const answer = getRequestListener(app.fetch, {
     // HTTP/1.0 may come without Host.
     hostname: 'localhost',
+    // Node reads on behind an answer, for as long as a request may take; this would close the connection after 500 ms.
+    autoCleanupIncoming: false,
     // What the app answers never comes here: only an address or a Host header that no URL can be made of.
     errorHandler: () =>
       Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400, headers: plainHeaders }),

@@ -4,8 +4,8 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { QueryEnv } from '../query-env.ts';
 import { invalidFields } from './bad-request.ts';
+import { readBody } from './read-body.ts';
 
-const bodyMaxBytes = 1_000_000;
 /** Far more than any body of the API needs; a login's is read for anybody. */
 const valuesMax = 20_000;
 const formType = /^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
@@ -21,7 +21,7 @@ export async function readJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   if (formType.test(c.req.header('content-type') ?? ''))
     throw new ApiError('unsupported-media-type', 'The body must be JSON.');
-  const body = parseJson(await readBytes(c));
+  const body = parseJson(await readBody(c));
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError('bad-request', 'The body must be a JSON object.');
   const parsed = schema.safeParse(body);
@@ -40,22 +40,4 @@ function parseJson(bytes: Buffer): unknown {
     // Deep nesting ends here as well: a RangeError.
     throw new ApiError('bad-request', 'The body is not valid JSON.', { cause });
   }
-}
-
-/** The body, read no further than the limit. */
-async function readBytes(c: Context<QueryEnv>): Promise<Buffer> {
-  const tooLarge = new ApiError('payload-too-large', 'The body is larger than 1 MB.');
-  if (Number(c.req.header('content-length') ?? 0) > bodyMaxBytes) throw tooLarge;
-  const reader = c.req.raw.body?.getReader();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
-    bytes += part.value.byteLength;
-    if (bytes > bodyMaxBytes) {
-      await reader?.cancel();
-      throw tooLarge;
-    }
-    chunks.push(part.value);
-  }
-  return Buffer.concat(chunks);
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { type HttpServer, listen } from '@meridian/runtime/http/server';
@@ -250,6 +252,29 @@ test('a login of brackets, numbers or keys without end is refused before it is p
     const said = await exchange(post('/api/auth/login', `${close}Content-Length: ${text.length}\r\n`, text));
     expect([statusesOf(said), said.includes('must not hold more than')]).toEqual([[400], true]);
   }
+});
+
+test('the next request of a connection is answered, however much of the refused one before it still comes', async () => {
+  const large = `${(3_000_000).toString(16)}\r\n${'x'.repeat(3_000_000)}\r\n0\r\n\r\n`;
+  const login = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${large}`;
+  const last = head('GET /api/websites', close);
+  expect(statusesOf(await exchange(login + last))).toEqual([413, 200]);
+
+  const socket = connect(server.port, '127.0.0.1');
+  let said = '';
+  socket.setEncoding('latin1').on('data', (text) => (said += text));
+  const closed = once(socket, 'close');
+  for (const start of ['POST /api/websites', 'DELETE /api/nothing', 'POST /api/auth/login']) {
+    const tooLarge = start.endsWith('login') ? 2_000_000 : 2;
+    const before = statusesOf(said).length;
+    socket.write(`${start} HTTP/1.1\r\nHost: x\r\nContent-Length: ${tooLarge}\r\n\r\n{`);
+    await expect.poll(() => statusesOf(said)).toHaveLength(before + 1);
+    await delay(700); // as a body takes that comes from far away
+    socket.write('}'.padEnd(tooLarge - 1));
+  }
+  socket.write(last);
+  await closed;
+  expect(statusesOf(said)).toEqual([401, 401, 413, 200]);
 });
 
 describe('a body', () => {
