@@ -23,7 +23,7 @@ export type PeerRequest = {
   method: string;
   path: string;
   headers: Record<string, string | string[] | undefined>;
-  body?: Readable | Buffer | string | undefined;
+  body?: Buffer | string | undefined;
   claim: HandedOn;
   /** Ends it. */
   signal?: AbortSignal | undefined;

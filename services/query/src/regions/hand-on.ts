@@ -4,15 +4,18 @@ import { PeerError, passedHeaders } from '@meridian/peers/peers';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
 import { createClientAddress } from '../auth/client-address.ts';
+import { readBody } from '../http/read-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
 /** Statuses whose answers have no body. */
 const bodiless = [204, 304];
 
 /**
- * Hands a request on to the region that serves it, and its answer back, both as they stream. `target`: path and query
- * there. What another region has handed on stays here.
- * @throws ApiError 503 when that region cannot be reached, or when two regions disagree about which of them it is
+ * Hands a request on to the region that serves it, and its answer back as it streams. `target`: path and query there.
+ * What another region has handed on stays here. A body is handed on when all of it is here: one that breaks off or is
+ * too large would break the connection to that region, on which the requests of others travel.
+ * @throws ApiError 413 for such a body, 503 when that region cannot be reached, or when two regions disagree about
+ * which of them it is
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
   const { peers, config } = deps;
@@ -27,7 +30,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
         method,
         path: target,
         headers: { ...passedHeaders(headersOf(c)), 'x-request-id': c.get('requestId') },
-        body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(c),
+        body: method === 'GET' || method === 'HEAD' ? undefined : await readBody(c),
         claim: { address: addressOf(c), ageMs: 0 },
         signal: c.req.raw.signal,
       });
@@ -52,9 +55,4 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
 
 function headersOf(c: Context<QueryEnv>) {
   return c.env?.incoming?.headers ?? c.req.header();
-}
-
-function bodyOf(c: Context<QueryEnv>): Readable | undefined {
-  if (c.env?.incoming) return c.env.incoming;
-  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body as ReadableStream) : undefined;
 }

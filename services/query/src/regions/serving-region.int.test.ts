@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import { testActor } from '@meridian/registry/registry-fixtures';
+import { listen } from '@meridian/runtime/http/server';
+import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { createLogger } from '@meridian/runtime/logger';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createQueryApp } from '../create-query-app.ts';
@@ -143,6 +145,63 @@ test('what says that a region hands it on, and cannot show it, is 503 and counte
   }
   expect(counts.peerClaimsRefused).toBe(20);
   expect(told).toEqual([['warn', { refused: 1 }]]);
+});
+
+describe('a body for another region', () => {
+  /** us as it listens, with eu at a port. */
+  async function listeningWith(euPort: number) {
+    const process = await api.newProcess({}, peersAt('eu', euPort));
+    const told: unknown[] = [];
+    const logger = Object.assign(createLogger({ service: 'query', level: 'error' }), {
+      error: (fields: unknown) => void told.push(fields),
+    });
+    const listening = await listen(createQueryListener({ ...process.deps, logger }), { port: 0, host: '127.0.0.1' });
+    const close = async () => {
+      await listening.close(0);
+      await process.close();
+    };
+    return { port: listening.port, told, close };
+  }
+  const request = (start: string, headers: string, body = '') =>
+    `${start} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
+  const last = request('GET /v1/us/heartbeat', 'Connection: close\r\n');
+  const euPort = () => (server.address() as AddressInfo).port;
+
+  test('that cannot be reached is refused with 503 and Retry-After, and told', async () => {
+    const { port, told, close } = await listeningWith(1);
+    const unreached = [
+      request('POST /v1/eu/websites', 'Content-Length: 2\r\n', '{}'),
+      request('DELETE /v1/eu/websites/x', ''),
+      request('POST /v1/eu/websites', 'Transfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'),
+    ];
+    const said = await rawExchange(port, unreached.join('') + last);
+    expect([statusesOf(said), said.match(/retry-after: \d/gi)]).toEqual([
+      [503, 503, 503, 200],
+      Array(3).fill(expect.any(String)),
+    ]);
+    expect(told).toMatchObject(Array(3).fill({ status: 503, handedOnTo: 'eu' }));
+    await close();
+  });
+
+  test('that refuses it leaves the connection to the requests behind it', async () => {
+    const { port, told, close } = await listeningWith(euPort());
+    const unknown = request('POST /v1/eu/websites', 'Content-Length: 900000\r\n', 'x'.repeat(900_000));
+    const said = await rawExchange(port, unknown.repeat(5) + last);
+    expect([statusesOf(said), told]).toEqual([[401, 401, 401, 401, 401, 200], []]);
+    await close();
+  });
+
+  test('that is too large is refused here, and breaks nothing of what others send there', async () => {
+    const { port, told, close } = await listeningWith(euPort());
+    cameToEu.length = 0;
+    const large = `${(3_000_000).toString(16)}\r\n${'x'.repeat(3_000_000)}\r\n0\r\n\r\n`;
+    const said = await rawExchange(
+      port,
+      request('POST /v1/eu/auth/login', 'Transfer-Encoding: chunked\r\n', large) + last,
+    );
+    expect([statusesOf(said), cameToEu.length, told]).toEqual([[413, 200], 0, []]);
+    await close();
+  });
 });
 
 test('what a proxy answers in the stead of a region that is down is 503 in our form, with Retry-After', async () => {
