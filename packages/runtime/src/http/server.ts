@@ -126,9 +126,10 @@ function refuseUnsoundHeads(
     const fault = headFault(request);
     if (fault === null) return listener(request, response);
     refused.add(request.socket);
+    const [code, message] = fault;
     const requestId = newRequestId(request.headers['x-request-id']);
-    response.writeHead(400, { ...plainHeaders, 'x-request-id': requestId, connection: 'close' });
-    response.end(JSON.stringify(errorBody('bad-request', fault)));
+    response.writeHead(errorStatus[code], { ...plainHeaders, 'x-request-id': requestId, connection: 'close' });
+    response.end(JSON.stringify(errorBody(code, message)));
   };
 }
 
@@ -136,15 +137,17 @@ function refuseUnsoundHeads(
  * What node:http lets pass and a server has to refuse (RFC 9112, 2.3 and 3.2), because another one on the way may read
  * it differently.
  */
-function headFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): string | null {
-  if (httpVersionMajor !== 1) return 'The HTTP version is not supported.';
-  if (rawHeaders.length > 2 * headersMax) return `A request must not have more than ${headersMax} headers.`;
+function headFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): [ErrorCode, string] | null {
+  if (httpVersionMajor !== 1) return ['bad-request', 'The HTTP version is not supported.'];
+  if (rawHeaders.length > 2 * headersMax)
+    return ['headers-too-large', `A request must not have more than ${headersMax} headers.`];
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? null : 'A request must have one Host header.';
+  const isOne = hosts === 1 || (hosts === 0 && httpVersionMinor === 0);
+  return isOne ? null : ['bad-request', 'A request must have one Host header.'];
 }
 
 /** `100 Continue` is said when the body is first asked for: a client that is refused before that need not send it. */

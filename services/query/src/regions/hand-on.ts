@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import { errorStatus } from '@meridian/contract/errors';
 import { PeerError, passedHeaders } from '@meridian/peers/peers';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
@@ -14,8 +15,8 @@ const bodiless = [204, 304];
  * Hands a request on to the region that serves it, and its answer back as it streams. `target`: path and query there.
  * What another region has handed on stays here. A body is handed on when all of it is here: one that breaks off or is
  * too large would break the connection to that region, on which the requests of others travel.
- * @throws ApiError 413 for such a body, 503 when that region cannot be reached, or when two regions disagree about
- * which of them it is
+ * @throws ApiError 413 for such a body, 431 for a head that is too large for that region, 503 when that cannot be
+ * reached, or when two regions disagree about which of them it is
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
   const { peers, config } = deps;
@@ -34,9 +35,12 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
         claim: { address: addressOf(c), ageMs: 0 },
         signal: c.req.raw.signal,
       });
-      // A proxy in front of a region that is down answers in its stead.
+      // What is in front of a region answers in its stead: the process's own limits, which the headers exceed that were
+      // added on the way, or the proxy of a region that is down.
       if (answer.headers['x-region'] !== region) {
         answer.body.resume();
+        if (answer.status === errorStatus['headers-too-large'])
+          throw new ApiError('headers-too-large', `Address and headers are too large to be handed on to ${region}.`);
         throw new PeerError(`Not region ${region} answered, with ${answer.status}`);
       }
       const headers = new Headers();

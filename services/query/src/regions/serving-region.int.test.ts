@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import { testActor } from '@meridian/registry/registry-fixtures';
-import { listen } from '@meridian/runtime/http/server';
+import { type HttpServer, listen } from '@meridian/runtime/http/server';
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { createLogger } from '@meridian/runtime/logger';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,20 +23,23 @@ const peersAt = (other: string, port: number) => ({
 let api: Awaited<ReturnType<typeof createStatisticsApi>>;
 let us: Awaited<ReturnType<typeof api.newProcess>>;
 let eu: Awaited<ReturnType<typeof api.newProcess>>;
-const server = createServer();
+let euServer: HttpServer;
 const cameToEu: IncomingMessage[] = [];
 
 beforeAll(async () => {
   api = await createStatisticsApi();
   eu = await api.newProcess({ region: 'eu' }, peersAt('us', 1));
-  server.on('request', (request) => void cameToEu.push(request));
-  server.on('request', createQueryListener(eu.deps));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  us = await api.newProcess({}, peersAt('eu', (server.address() as AddressInfo).port));
+  const answer = createQueryListener(eu.deps);
+  const listener: RequestListener = (request, response) => {
+    cameToEu.push(request);
+    answer(request, response);
+  };
+  euServer = await listen(listener, { port: 0, host: '127.0.0.1' });
+  us = await api.newProcess({}, peersAt('eu', euServer.port));
 });
 afterAll(async () => {
   await us.close();
-  server.close();
+  await euServer.close(0);
   await eu.close();
   await api.close();
 });
@@ -147,7 +150,7 @@ test('what says that a region hands it on, and cannot show it, is 503 and counte
   expect(told).toEqual([['warn', { refused: 1 }]]);
 });
 
-describe('a body for another region', () => {
+describe('a request for another region', () => {
   /** us as it listens, with eu at a port. */
   async function listeningWith(euPort: number) {
     const process = await api.newProcess({}, peersAt('eu', euPort));
@@ -165,9 +168,8 @@ describe('a body for another region', () => {
   const request = (start: string, headers: string, body = '') =>
     `${start} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
   const last = request('GET /v1/us/heartbeat', 'Connection: close\r\n');
-  const euPort = () => (server.address() as AddressInfo).port;
 
-  test('that cannot be reached is refused with 503 and Retry-After, and told', async () => {
+  test('that cannot be reached is refused with 503 and Retry-After, and told, whatever its body', async () => {
     const { port, told, close } = await listeningWith(1);
     const unreached = [
       request('POST /v1/eu/websites', 'Content-Length: 2\r\n', '{}'),
@@ -183,16 +185,30 @@ describe('a body for another region', () => {
     await close();
   });
 
-  test('that refuses it leaves the connection to the requests behind it', async () => {
-    const { port, told, close } = await listeningWith(euPort());
+  test('that refuses its body leaves the connection to the requests behind it', async () => {
+    const { port, told, close } = await listeningWith(euServer.port);
     const unknown = request('POST /v1/eu/websites', 'Content-Length: 900000\r\n', 'x'.repeat(900_000));
     const said = await rawExchange(port, unknown.repeat(5) + last);
     expect([statusesOf(said), told]).toEqual([[401, 401, 401, 401, 401, 200], []]);
     await close();
   });
 
-  test('that is too large is refused here, and breaks nothing of what others send there', async () => {
-    const { port, told, close } = await listeningWith(euPort());
+  test('that is too large only with what a region adds to it is 431, as one that is too large for any', async () => {
+    const { port, told, close } = await listeningWith(euServer.port);
+    const statuses = async (region: string, headers: string) =>
+      statusesOf(await rawExchange(port, request(`GET /v1/${region}/heartbeat`, `Connection: close\r\n${headers}`)));
+    const manyHeaders = Array.from({ length: 198 }, (_, i) => `X${i}: y\r\n`).join('');
+    for (const headers of [`X: ${'x'.repeat(16_250)}\r\n`, manyHeaders]) {
+      expect(await statuses('us', headers)).toEqual([200]);
+      expect(await statuses('eu', headers)).toEqual([431]);
+      expect(await statuses('eu', headers.repeat(2))).toEqual([431]);
+    }
+    expect(told).toEqual([]);
+    await close();
+  });
+
+  test('whose body is too large is refused here, and breaks nothing of what others send there', async () => {
+    const { port, told, close } = await listeningWith(euServer.port);
     cameToEu.length = 0;
     const large = `${(3_000_000).toString(16)}\r\n${'x'.repeat(3_000_000)}\r\n0\r\n\r\n`;
     const said = await rawExchange(
