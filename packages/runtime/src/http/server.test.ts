@@ -161,6 +161,24 @@ test('clients that never finish their head or their body are cut off, while othe
   expect(seen).toEqual(['GET /behind 0']);
 });
 
+test('an answer that nobody reads is let go with its connection; one that is read arrives whole', async () => {
+  const answerBytes = 50_000_000;
+  const ended: string[] = [];
+  const generous = await listen(
+    (request, response) => {
+      response.once('close', () => ended.push(String(request.url)));
+      response.end(Buffer.alloc(answerBytes, 'x'));
+    },
+    { port: 0, host: '127.0.0.1', timeouts: { timeout: 1_000 } },
+  );
+  servers.push(generous);
+  const unread = Array.from({ length: 5 }, () => connect(generous.port, '127.0.0.1').pause());
+  for (const socket of unread) socket.on('error', () => {}).write('GET /unread HTTP/1.1\r\nHost: x\r\n\r\n');
+  expect((await rawExchange(generous.port, behind)).length).toBeGreaterThan(answerBytes);
+  await vi.waitFor(() => expect(ended.sort()).toEqual(['/behind', ...Array(5).fill('/unread')]), { timeout: 20_000 });
+  for (const socket of unread) socket.destroy();
+}, 30_000);
+
 test('a server that closes finishes the request in hand and says that it was the last, and waits for no idle connection', async () => {
   let begun = 0;
   const closing = await listen(

@@ -22,8 +22,17 @@ export type HttpServer = {
   close(graceMs: number): Promise<void>;
 };
 
-/** A public address meets slow clients: a sender has 10 s for its headers and 30 s for the whole request. */
-const slowClients = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
+/**
+ * A public address meets slow clients: a sender has 10 s for its headers and 30 s for the whole request. A connection
+ * on which nothing moves for `timeout` is closed, so that an answer that nobody reads is not kept for ever; that is
+ * longer than the slowest answer is waited for.
+ */
+const slowClients = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  timeout: 120_000,
+};
 
 /** How often a server that closes looks for connections that have become idle. */
 const idleCheckMs = 50;
@@ -34,7 +43,7 @@ const headersMax = 200;
 /** Listens; rejects when the port is taken. `port` 0 takes a free one; `timeouts` in ms, of node:http's names. */
 export async function listen(
   listener: RequestListener,
-  options: { port: number; host?: string; timeouts?: typeof slowClients },
+  options: { port: number; host?: string; timeouts?: Partial<typeof slowClients> },
 ): Promise<HttpServer> {
   let isClosing = false;
   /** The latest answer on every connection, null before the first. */
@@ -48,15 +57,17 @@ export async function listen(
     connections.set(request.socket, response);
     answerSound(request, response);
   };
+  const timeouts = { ...slowClients, ...options.timeouts };
   const server = createServer(
     {
-      ...(options.timeouts ?? slowClients),
+      ...timeouts,
       // Longer than the idle time of common load balancers (60 s), so that they close first.
       keepAliveTimeout: 65_000,
       requireHostHeader: false, // looked at here, with the answer that other errors have
     },
     answer,
   );
+  server.timeout = timeouts.timeout;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     continueWhenRead(request, response);
     answer(request, response);
