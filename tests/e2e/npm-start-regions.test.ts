@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, isFree } from '@meridian/embedded/ports';
@@ -102,12 +102,26 @@ test('accounts and websites are made in regions that there are, a website in the
   expect(changes.map(({ action }) => action)).toEqual(['website.create', 'user.create']);
 }, 300_000);
 
-test('one start on a data directory excludes another, also of one region', async () => {
-  const second = startProcess('npm', ['start'], { DATA_DIR: dataDir, PORT: String(await freePort()) });
-  onTestFinished(() => second.kill('SIGTERM'));
-  expect(await second.exited).toBe(1);
-  expect(second.output()).toContain(`The data directory ${dataDir} is in use`);
+test('one start on a data directory excludes another, and one of one region begins nothing beside several', async () => {
+  for (const [args, why] of [
+    [['--', '--regions', 'us,eu'], `The data directory ${dataDir} is in use`],
+    [[], `The data directory ${dataDir} (DATA_DIR) has the data of several regions: start with --regions`],
+  ] as const) {
+    const second = startProcess('npm', ['start', ...args], { DATA_DIR: dataDir, PORT: String(await freePort()) });
+    onTestFinished(() => second.kill('SIGTERM'));
+    expect(await second.exited).toBe(1);
+    expect(second.output()).toContain(why);
+  }
 }, 300_000);
+
+test('several regions begin nothing beside the data of one', async () => {
+  const ofOne = join(dataDir, 'of-one');
+  await mkdir(join(ofOne, 'postgres'), { recursive: true });
+  const refused = startProcess('npm', ['start', '--', '--regions', 'us,eu'], { DATA_DIR: ofOne });
+  onTestFinished(() => refused.kill('SIGTERM'));
+  expect(await refused.exited).toBe(1);
+  expect(refused.output()).toContain(`${ofOne} (DATA_DIR) has the data of one region: start without --regions`);
+}, 120_000);
 
 test.each([
   [['--regions', 'us,eu'], { REDIS_URL: 'redis://127.0.0.1:1' }, 'REDIS_URL names one store'],

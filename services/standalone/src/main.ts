@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Stores, startStores } from '@meridian/embedded/stores';
 import { loadConfig } from '@meridian/runtime/config';
@@ -5,6 +6,7 @@ import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
 import { startTracing } from '@meridian/runtime/tracing';
 import { StandaloneConfig } from './config.ts';
+import { refuseOtherLayout } from './refuse-other-layout.ts';
 import { noteRegions } from './regions-note.ts';
 
 const logger = createLogger({ service: 'standalone', level: 'warn' });
@@ -16,6 +18,7 @@ runProcess({ logger }, async (life) => {
     const { startRegions } = await import('./start-regions.ts');
     return startRegions(config.REGIONS, { life, logger, config, env: process.env });
   }
+  refuseOtherLayout(resolve(config.DATA_DIR), 'one');
   await startTracing(process.env, { life, logger, service: 'meridian' });
   // The stores are processes of their own: while they start, this one loads the rest of the code.
   const starting = startEmbeddedStores(config);

@@ -12,6 +12,7 @@ import { type Life, StartError } from '@meridian/runtime/process';
 import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
 import { orStartError } from './or-start-error.ts';
+import { refuseOtherLayout } from './refuse-other-layout.ts';
 import { noteRegions } from './regions-note.ts';
 import { originOf } from './welcome.ts';
 
@@ -38,6 +39,7 @@ export async function startRegions(
     // One start on a directory at a time, of one region or of several: what is noted in it is that start's.
     const lock = lockDataDir(dataDir);
     life.onStop('lock', () => lock.release());
+    refuseOtherLayout(dataDir, 'several');
     return startStores({
       dataDir: join(dataDir, 'registry'),
       databaseUrl: config.DATABASE_URL,
