@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   chownSync,
   existsSync,
@@ -11,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Account, resolveAccount } from './account.ts';
+import { keepSecret } from './kept-secret.ts';
 import { endOrphan, writePidFile } from './pid-file.ts';
 
 /**
@@ -32,7 +32,7 @@ export function openDataDir(path: string) {
     /** Whom the data belong to and the stores run under. */
     account,
     /** Loopback is open to every user and every program of the machine, so that all three stores ask for a password. */
-    password: readPassword(passwordFile),
+    password: keepSecret(passwordFile),
 
     /** A directory of the stores; made if absent. */
     makeDirectory(name: string): string {
@@ -88,12 +88,4 @@ export async function endOrphans(dataDir: string): Promise<void> {
 function giveTo(account: Account, file: string): string {
   if (account) chownSync(file, account.uid, account.gid);
   return file;
-}
-
-function readPassword(file: string): string {
-  if (!existsSync(file)) {
-    writeFileSync(`${file}.new`, randomBytes(24).toString('base64url'), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-  }
-  return readFileSync(file, 'utf8');
 }

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join, resolve } from 'node:path';
 import { errorBody } from '@meridian/contract/errors';
+import { keepSecret } from '@meridian/embedded/kept-secret';
 import type { Stores } from '@meridian/embedded/stores';
 import { createOnQuery } from '@meridian/query/on-query';
 import { migrate } from '@meridian/registry/migrate';
@@ -11,7 +12,6 @@ import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Life } from '@meridian/runtime/process';
 import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
-import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
 import { type Administrator, findAdministrator } from './find-administrator.ts';
 import { orStartError } from './or-start-error.ts';
@@ -29,7 +29,8 @@ export async function serve(parts: {
 }): Promise<void> {
   const { life, logger, config, stores } = parts;
   const dataDir = resolve(config.DATA_DIR);
-  const settings = { ...config, APP_SECRET: config.APP_SECRET ?? (await keepAppSecret(dataDir)) };
+  // A kept secret that is lost ends all sessions and makes anonymous visitors new; no data is lost.
+  const settings = { ...config, APP_SECRET: config.APP_SECRET ?? keepSecret(join(dataDir, 'app-secret')) };
 
   const counts = createCounts();
   const warehouse = createWarehouse(stores.clickhouseUrl, { onQuery: createOnQuery(counts.query) });

@@ -1,15 +1,14 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { lockDataDir } from '@meridian/embedded/data-dir-lock';
+import { keepSecret } from '@meridian/embedded/kept-secret';
 import { startStores } from '@meridian/embedded/stores';
 import type { Logger } from '@meridian/runtime/logger';
 import { type Life, StartError } from '@meridian/runtime/process';
-import { keepAppSecret } from './app-secret.ts';
 import type { StandaloneConfig } from './config.ts';
 import { orStartError } from './or-start-error.ts';
 import { refuseOtherLayout } from './refuse-other-layout.ts';
@@ -53,8 +52,8 @@ export async function startRegions(
   const origins = regions.map((_, i) => originOf(config.HOST, config.PORT + i));
   const shared = {
     DATABASE_URL: registry.databaseUrl,
-    APP_SECRET: config.APP_SECRET ?? (await keepAppSecret(dataDir)),
-    PEER_SECRET: config.PEER_SECRET ?? keepPeerSecret(dataDir),
+    APP_SECRET: config.APP_SECRET ?? keepSecret(join(dataDir, 'app-secret')),
+    PEER_SECRET: config.PEER_SECRET ?? keepSecret(join(dataDir, 'peer-secret')),
     PEERS: regions.map((region, i) => `${region}=${origins[i]}`).join(','),
   };
   noteRegions(dataDir, { peers: shared.PEERS, databaseUrl: registry.databaseUrl });
@@ -122,11 +121,4 @@ async function end(child: ChildProcess): Promise<void> {
   const exited = new Promise((done) => child.once('exit', done));
   child.kill('SIGTERM');
   await exited;
-}
-
-/** Kept beside the secret that signs tokens, for the same reason. */
-function keepPeerSecret(dataDir: string): string {
-  const file = join(dataDir, 'peer-secret');
-  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
-  return readFileSync(file, 'utf8').trim();
 }
