@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { PeerSettings } from './peer-settings.ts';
+import { z } from 'zod';
+import { PeerSettings, withPeerSecret } from './peer-settings.ts';
 
 test('regions are named with their addresses', () => {
   expect(PeerSettings.parse({}).PEERS).toEqual(new Map());
@@ -24,4 +25,21 @@ test.each([
 
 test('a short secret is refused', () => {
   expect(PeerSettings.safeParse({ PEER_SECRET: 'x'.repeat(31) }).success).toBe(false);
+});
+
+test('a region that is named twice has no one address', () => {
+  const PEERS = 'eu=https://a.example,us=https://us.example,eu=https://b.example';
+  expect(PeerSettings.safeParse({ PEERS }).error?.issues.map(({ message }) => message)).toEqual(['names eu twice']);
+});
+
+test('where there is another region a secret is needed, and named', () => {
+  const Config = withPeerSecret(z.object({ REGION: z.string(), ...PeerSettings.shape }));
+  const PEER_SECRET = 'x'.repeat(32);
+  const PEERS = 'us=https://us.example,eu=https://eu.example';
+  const own = 'us=https://us.example';
+  for (const fit of [{}, { PEERS: own }, { PEERS, PEER_SECRET }])
+    expect(Config.safeParse({ REGION: 'us', ...fit }).success).toBe(true);
+  expect(Config.safeParse({ REGION: 'us', PEERS }).error?.issues).toMatchObject([
+    { path: ['PEER_SECRET'], message: 'is required where PEERS names another region' },
+  ]);
 });

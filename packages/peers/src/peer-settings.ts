@@ -11,14 +11,13 @@ const peers = z
   .default('')
   .transform((text, context) => {
     const urls = new Map<string, string>();
+    const refuse = (message: string) => context.addIssue({ code: 'custom', message });
     for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
       const [region = '', url = ''] = entry.split(/=(.*)/s).map((part) => part.trim());
-      if (regionPattern.test(region) && /^https?:\/\/[^/?#]+\/?$/.test(url)) urls.set(region, url.replace(/\/$/, ''));
-      else
-        context.addIssue({
-          code: 'custom',
-          message: 'must be like eu=https://eu.example.com,us=https://us.example.com',
-        });
+      if (!regionPattern.test(region) || !/^https?:\/\/[^/?#]+\/?$/.test(url))
+        refuse('must be like eu=https://eu.example.com,us=https://us.example.com');
+      else if (urls.has(region)) refuse(`names ${region} twice`);
+      else urls.set(region, url.replace(/\/$/, ''));
     }
     return urls;
   });
@@ -33,3 +32,11 @@ export const PeerSettings = z.object({
     .optional(),
 });
 export type PeerSettings = z.infer<typeof PeerSettings>;
+
+/** For the configuration of a process that hands on requests: a region that is no other one's peer needs no secret. */
+export function withPeerSecret<Schema extends z.ZodType<PeerSettings & { REGION: string }>>(schema: Schema) {
+  return schema.refine(
+    ({ REGION, PEERS, PEER_SECRET }) => PEER_SECRET !== undefined || [...PEERS.keys()].every((name) => name === REGION),
+    { path: ['PEER_SECRET'], message: 'is required where PEERS names another region' },
+  );
+}

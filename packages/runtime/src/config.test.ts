@@ -3,19 +3,70 @@ import { z } from 'zod';
 import {
   appSecret,
   ConfigError,
+  clickhouseUrl,
   loadConfig,
   logSampleRate,
   port,
+  postgresUrl,
   previousAppSecrets,
   redactConfig,
+  redisUrl,
+  regionName,
   wholeNumber,
 } from './config.ts';
 
-const Config = z.object({ PORT: port.default(3000), APP_SECRET: appSecret, REDIS_URL: z.url() });
+const Config = z.object({ PORT: port.default(3000), APP_SECRET: appSecret, REDIS_URL: redisUrl });
 const good = { APP_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://127.0.0.1:6379' };
 
-test('an empty value counts as unset, so the default applies', () => {
-  expect(loadConfig(Config, { ...good, PORT: '' }).PORT).toBe(3000);
+test.each(['', ' ', '\t\n'])('an empty or blank value counts as unset, so the default applies: %j', (blank) => {
+  expect(loadConfig(Config, { ...good, PORT: blank }).PORT).toBe(3000);
+  expect(() => loadConfig(Config, { ...good, APP_SECRET: blank.repeat(32) })).toThrow(/APP_SECRET: is required$/);
+});
+
+test('a fault inside a list is told with the name of its variable', () => {
+  const Regions = z.object({ REGIONS: z.preprocess((text) => String(text).split(','), z.array(regionName)) });
+  expect(() => loadConfig(Regions, { REGIONS: 'us,EU' })).toThrow(/ {2}REGIONS: must be lower-case/);
+});
+
+describe('addresses of stores', () => {
+  const Stores = z.object({
+    DATABASE_URL: postgresUrl.optional(),
+    CLICKHOUSE_URL: clickhouseUrl.optional(),
+    REDIS_URL: redisUrl.optional(),
+  });
+
+  test.each([
+    { DATABASE_URL: 'postgres://me:p%40ss@db.example:5432/meridian?sslmode=require' },
+    { DATABASE_URL: 'postgresql:///meridian?host=/run/postgresql' },
+    { CLICKHOUSE_URL: 'http://127.0.0.1:8123' },
+    { CLICKHOUSE_URL: 'https://reader:p%40ss@clickhouse.example:8443/meridian' },
+    { CLICKHOUSE_URL: 'http://[::1]:8123/?database=other_1' },
+    { REDIS_URL: 'redis://:p%40ss@127.0.0.1:6379/1' },
+    { REDIS_URL: 'rediss://cache.example:6380' },
+  ])('are taken as they are: %j', (env) => {
+    expect(loadConfig(Stores, env)).toEqual(env);
+  });
+
+  test.each([
+    ['DATABASE_URL', 'localhost:5432/x'],
+    ['DATABASE_URL', 'mysql://127.0.0.1/x'],
+    ['DATABASE_URL', 'postgres://me:sec%ret@127.0.0.1/x'],
+    ['DATABASE_URL', 'postgres://me:sec#ret@127.0.0.1/x'],
+    ['CLICKHOUSE_URL', 'localhost:8123'],
+    ['CLICKHOUSE_URL', 'tcp://127.0.0.1:9000/x'],
+    ['CLICKHOUSE_URL', 'http://127.0.0.1:8123/a-b'],
+    ['CLICKHOUSE_URL', 'http://127.0.0.1:8123/a/b'],
+    ['CLICKHOUSE_URL', 'http://127.0.0.1:8123/?database=a`b'],
+    ['CLICKHOUSE_URL', 'http://me:sec%ret@127.0.0.1:8123'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['REDIS_URL', 'http://127.0.0.1:6379'],
+    ['REDIS_URL', '/run/redis.sock'],
+  ])('that no such store can have are refused once, by name and without the password: %s=%s', (name, text) => {
+    const load = () => loadConfig(Stores, { [name]: text });
+    expect(load).toThrow(ConfigError);
+    expect(load).toThrow(new RegExp(`^Configuration is not valid:\n  ${name}: must be like [a-z]+://\\S+.*$`));
+    expect(load).not.toThrow(/sec.ret/);
+  });
 });
 
 test('all faults are reported at once, each with its variable', () => {

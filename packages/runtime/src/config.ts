@@ -10,18 +10,18 @@ export class ConfigError extends Error {
 
 /**
  * Reads the process's configuration: the only place where the environment is looked at.
- * An empty string counts as unset.
+ * An empty or blank value counts as unset.
  * @throws ConfigError that lists all faults, each with the variable's name
  */
 export function loadConfig<Schema extends z.ZodType>(
   schema: Schema,
   env: Record<string, string | undefined>,
 ): Readonly<z.output<Schema>> {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = schema.safeParse(set);
   if (parsed.success) return Object.freeze(parsed.data as object) as Readonly<z.output<Schema>>;
   const faults = parsed.error.issues.map((issue) => {
-    const name = issue.path.join('.');
+    const name = String(issue.path[0]);
     const missing = issue.code === 'invalid_type' && !(name in set);
     return `  ${name}: ${missing ? 'is required' : issue.message}`;
   });
@@ -55,8 +55,36 @@ export const previousAppSecrets = z
   .transform((text) => text.split(',').flatMap((secret) => secret.trim() || []))
   .refine((secrets) => secrets.every(isLongSecret), 'each must have at least 32 bytes; a comma ends one');
 
+/** `DATABASE_URL`: PostgreSQL. */
+export const postgresUrl = storeUrl(/^postgres(ql)?$/, 'postgres://user:password@host:5432/meridian');
+
 /** `DATABASE_REPLICA_URL`: a read replica of the registry, asked while the primary is away. */
-export const databaseReplicaUrl = z.url().optional();
+export const databaseReplicaUrl = postgresUrl.optional();
+
+/** `CLICKHOUSE_URL`: ClickHouse over HTTP. What it may hold is what packages/warehouse reads of it. */
+export const clickhouseUrl = storeUrl(/^https?$/, 'http://user:password@host:8123/meridian', (url) => {
+  const database = url.searchParams.get('database') || url.pathname.slice(1);
+  return database === '' || /^[A-Za-z_][A-Za-z0-9_]*$/.test(database);
+});
+
+/** `REDIS_URL`: Redis or Valkey. */
+export const redisUrl = storeUrl(/^rediss?$/, 'redis://:password@host:6379');
+
+function storeUrl(protocol: RegExp, example: string, isFit: (url: URL) => boolean = () => true) {
+  const message = `must be like ${example}, with user and password percent-encoded`;
+  return z
+    .url({ protocol, error: message, abort: true })
+    .refine((text) => isDecodable(text) && isFit(new URL(text)), message);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** A whole number as text; without `max` any from `min` on. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {

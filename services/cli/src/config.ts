@@ -1,16 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PeerSettings } from '@meridian/peers/peer-settings';
-import { ConfigError, eventLogPartitions, region, regionName, retentionDays } from '@meridian/runtime/config';
+import {
+  ConfigError,
+  clickhouseUrl,
+  eventLogPartitions,
+  postgresUrl,
+  redisUrl,
+  region,
+  regionName,
+  retentionDays,
+} from '@meridian/runtime/config';
 import { ProxySettings } from '@meridian/runtime/http/proxy-settings';
 import { StartError } from '@meridian/runtime/process';
 import { z } from 'zod';
 
 /** The environment of the command: that of the services, or none where `npm start` runs on embedded stores. */
 export const CliConfig = z.object({
-  DATABASE_URL: z.url().optional(),
-  CLICKHOUSE_URL: z.url().optional(),
-  REDIS_URL: z.url().optional(),
+  DATABASE_URL: postgresUrl.optional(),
+  CLICKHOUSE_URL: clickhouseUrl.optional(),
+  REDIS_URL: redisUrl.optional(),
   EVENT_LOG_PARTITIONS: eventLogPartitions,
   /** The region whose stores are meant, and where an account is at home unless told otherwise. */
   REGION: regionName.optional(),

@@ -1,3 +1,4 @@
+import { withPeerSecret } from '@meridian/peers/peer-settings';
 import { createPeers } from '@meridian/peers/peers';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
@@ -22,7 +23,7 @@ const registryPoolMax = 4;
 const logger = createLogger({ service: 'ingest' });
 
 runProcess({ logger }, async (life) => {
-  const config = loadConfig(IngestConfig, process.env);
+  const config = loadConfig(withPeerSecret(IngestConfig), process.env);
   logger.level = config.LOG_LEVEL;
   logger.info(redactConfig(config), 'starting');
   await startTracing(process.env, { life, logger, service: 'meridian-ingest' });

@@ -1,3 +1,4 @@
+import { withPeerSecret } from '@meridian/peers/peer-settings';
 import { createPeers } from '@meridian/peers/peers';
 import { createJobs } from '@meridian/queue/jobs';
 import { createRegistry } from '@meridian/registry/registry';
@@ -28,7 +29,7 @@ const stopMaxMs = questionWaitMaxMs + questionMaxMs + 15_000;
 const logger = createLogger({ service: 'query' });
 
 runProcess({ logger, stopMaxMs }, async (life) => {
-  const env = loadConfig(QueryEnvironment, process.env);
+  const env = loadConfig(withPeerSecret(QueryEnvironment), process.env);
   logger.level = env.LOG_LEVEL;
   logger.info(redactConfig(env), 'starting');
   await startTracing(process.env, { life, logger, service: 'meridian-query' });

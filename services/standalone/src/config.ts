@@ -1,6 +1,16 @@
 import { CollectSettings } from '@meridian/ingest/config';
 import { QueryEnvironment, QuestionSettings } from '@meridian/query/config';
-import { appSecret, databaseReplicaUrl, logLevel, port, regionName, retentionDays } from '@meridian/runtime/config';
+import {
+  appSecret,
+  clickhouseUrl,
+  databaseReplicaUrl,
+  logLevel,
+  port,
+  postgresUrl,
+  redisUrl,
+  regionName,
+  retentionDays,
+} from '@meridian/runtime/config';
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
 
@@ -25,10 +35,10 @@ export const StandaloneConfig = CollectSettings.extend(
     DATA_DIR: z.string().default('.meridian'),
     /** Generated and kept in DATA_DIR when not given. */
     APP_SECRET: appSecret.optional(),
-    DATABASE_URL: z.url().optional(),
+    DATABASE_URL: postgresUrl.optional(),
     DATABASE_REPLICA_URL: databaseReplicaUrl,
-    CLICKHOUSE_URL: z.url().optional(),
-    REDIS_URL: z.url().optional(),
+    CLICKHOUSE_URL: clickhouseUrl.optional(),
+    REDIS_URL: redisUrl.optional(),
     RETENTION_DAYS: retentionDays,
     LOG_LEVEL: logLevel.default('warn'),
   });

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Stores, startStores } from '@meridian/embedded/stores';
+import { withPeerSecret } from '@meridian/peers/peer-settings';
 import { loadConfig } from '@meridian/runtime/config';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess, StartError } from '@meridian/runtime/process';
@@ -12,7 +13,10 @@ import { noteRegions } from './regions-note.ts';
 const logger = createLogger({ service: 'standalone', level: 'warn' });
 
 runProcess({ logger }, async (life) => {
-  const config = loadConfig(StandaloneConfig, { ...process.env, ...argumentsOf(process.argv.slice(2)) });
+  const config = loadConfig(withPeerSecret(StandaloneConfig), {
+    ...process.env,
+    ...argumentsOf(process.argv.slice(2)),
+  });
   logger.level = config.LOG_LEVEL;
   if (config.REGIONS.length > 0) {
     const { startRegions } = await import('./start-regions.ts');

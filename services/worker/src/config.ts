@@ -1,4 +1,15 @@
-import { eventLogPartitions, host, logLevel, metricsPort, port, region, wholeNumber } from '@meridian/runtime/config';
+import {
+  clickhouseUrl,
+  eventLogPartitions,
+  host,
+  logLevel,
+  metricsPort,
+  port,
+  postgresUrl,
+  redisUrl,
+  region,
+  wholeNumber,
+} from '@meridian/runtime/config';
 import { z } from 'zod';
 
 /** What the worker needs to know, wherever it runs. */
@@ -21,8 +32,8 @@ export const WorkerConfig = WorkerSettings.extend({
   METRICS_PORT: metricsPort,
   /** A worker that has stored nothing for so long, while older events wait, is not ready. */
   STALL_MAX_MS: wholeNumber(1_000).default(30_000),
-  REDIS_URL: z.url(),
-  DATABASE_URL: z.url(),
-  CLICKHOUSE_URL: z.url(),
+  REDIS_URL: redisUrl,
+  DATABASE_URL: postgresUrl,
+  CLICKHOUSE_URL: clickhouseUrl,
   LOG_LEVEL: logLevel.default('info'),
 });
