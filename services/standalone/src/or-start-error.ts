@@ -6,7 +6,10 @@ export async function orStartError<Value>(what: string, work: () => Promise<Valu
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
-    throw new StartError(`${what}: ${cause instanceof Error ? cause.message : message}`);
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    throw new StartError(`${what}: ${reason instanceof Error ? reason.message || codeOf(reason) : reason}`);
   }
 }
+
+/** Trap: what Node throws when none of several addresses answers has no message. */
+const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);

@@ -58,7 +58,16 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
   });
 
   const eventLog = connect('producer');
-  await orStartError('Redis (REDIS_URL) cannot be used', () => eventLog.connect());
+  // The rejection tells that there is no connection, and only the event why.
+  let trouble: Error | undefined;
+  eventLog.once('error', (error) => {
+    trouble = error;
+  });
+  await orStartError('Redis (REDIS_URL) cannot be used', () =>
+    eventLog.connect().catch((error) => {
+      throw trouble ?? error;
+    }),
+  );
   const news = connect('worker');
   const collect = await orStartError('Collection cannot start', () =>
     createIngest({
