@@ -52,7 +52,8 @@ export const oldNames: ReadonlyMap<string, string> = new Map([
  * other keys.
  */
 export function filterNameOf(key: string): FilterName | null {
-  const withoutNumber = key.replace(/\d+$/, '');
+  // Trap: without the look behind every digit of a run in the middle would be tried as its first.
+  const withoutNumber = key.replace(/(?<!\d)\d+$/, '');
   const name = oldNames.get(withoutNumber) ?? withoutNumber;
   return filterNames.find((known) => known === name) ?? null;
 }
