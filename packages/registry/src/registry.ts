@@ -130,7 +130,7 @@ export function createRegistry(
     findTeamRole: remember(
       reading(findTeamRole),
       (teamId, userId) => `${teamId} ${userId}`,
-      (_role, teamId) => [subject('team', teamId)],
+      (role, teamId) => role && [subject('team', teamId)],
     ),
     joinTeam: changing('team', bound(joinTeam)),
     addTeamMember: changing('team', bound(addTeamMember)),
