@@ -118,6 +118,9 @@ test('the log is read by pages, and by account, subject, action and time', async
   expect(await namesOf({ subjectId: id.toUpperCase(), action: 'website.update' })).toEqual(['c', 'b', 'a']);
   expect(await namesOf({ search: by.name.toUpperCase() })).toEqual(['c', 'b', 'a']);
   expect(await namesOf({ actorUserId: user.id, to: new Date(0) })).toEqual([]);
+  const lastDay = new Date(8.64e15);
+  expect(await namesOf({ actorUserId: user.id, to: lastDay })).toEqual(['c', 'b', 'a']);
+  expect(await namesOf({ actorUserId: user.id, from: lastDay })).toEqual([]);
   for (const request of [{ actorUserId: 'none' }, { action: 'website\0.x' }, { subjectId: "' OR 1=1 --" }])
     expect(await asked(request)).toEqual({ rows: [], count: 0 });
 });

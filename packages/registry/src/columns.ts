@@ -20,7 +20,8 @@ export const bytes = customType<{ data: Buffer; driverData: Buffer }>({
 /** `timestamptz` in the precision of a JavaScript Date, so that what is read equals what was written. */
 export const instant = customType<{ data: Date; driverData: string }>({
   dataType: () => 'timestamp (3) with time zone',
-  toDriver: (at) => at.toISOString(),
+  // Trap: JavaScript writes years from 10000 on as +010000, which Postgres cannot read.
+  toDriver: (at) => at.toISOString().replace(/^\+0?/, ''),
   fromDriver: (stored) => new Date(stored),
 });
 

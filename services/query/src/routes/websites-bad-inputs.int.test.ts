@@ -235,6 +235,16 @@ describe('every list', () => {
     }
   });
 
+  test('of changes has a range that may end in any year, and is refused with 400 when it starts after its end', async () => {
+    const audit = (query: string) => list('/admin/audit', `userId=${userId}&${query}`);
+    const whole = (await audit('')).json;
+    expect((await audit('startAt=0&endAt=999999999999999')).json).toEqual(whole);
+    expect((await audit('startAt=253402300800000')).json).toMatchObject({ data: [], count: 0 });
+    expect((await audit('startAt=5&endAt=5')).status).toBe(200);
+    const { status, json } = await audit('startAt=6&endAt=5');
+    expect([status, Object.keys(json.error.properties)]).toEqual([400, ['startAt']]);
+  });
+
   test('refuses an order that it does not know, and a direction that is none', async () => {
     for (const path of lists().filter((one) => !/\/users$|audit$/.test(one)))
       for (const query of [
