@@ -6,8 +6,6 @@ import { createPeerClocks } from './peer-clocks.ts';
 import type { PeerSettings } from './peer-settings.ts';
 
 const connectMaxMs = 2_000;
-/** Longer than a question of the other region takes, with its wait for a turn. */
-const answerMaxMs = 40_000;
 /** The other side closes idle connections, and what stands between forgets them. */
 const idleMaxMs = 4_000;
 /** A region that cannot be reached is not tried again by every request. */
@@ -27,8 +25,8 @@ export type PeerRequest = {
   claim: HandedOn;
   /** Ends it. */
   signal?: AbortSignal | undefined;
-  /** How long an answer's first byte is waited for. */
-  answerMaxMs?: number;
+  /** How long an answer's first byte is waited for, and each of those behind it. */
+  answerMaxMs: number;
 };
 
 export type PeerAnswer = { status: number; headers: IncomingHttpHeaders; body: Readable };
@@ -63,9 +61,9 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
   const wayMs = createPeerClocks();
   const others = new Map([...urls].filter(([name]) => name !== region));
   if (others.size > 0 && secret === '') throw new Error('PEER_SECRET: is required where there are PEERS');
-  const limits = { connect: { timeout: connectMaxMs }, bodyTimeout: answerMaxMs };
-  const kept = new Agent({ ...limits, keepAliveTimeout: idleMaxMs });
-  const fresh = new Agent({ ...limits, pipelining: 0 });
+  const connect = { timeout: connectMaxMs };
+  const kept = new Agent({ connect, keepAliveTimeout: idleMaxMs });
+  const fresh = new Agent({ connect, pipelining: 0 });
   const restsUntilMs = new Map<string, number>();
 
   /** @throws PeerError when the region cannot be reached or says nothing, unless `signal` has ended it */
@@ -73,7 +71,7 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     const url = others.get(to);
     if (url === undefined) throw new PeerError(`There is no region ${to}`);
     if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
-    const { method, path, signal, body } = request;
+    const { method, path, signal, body, answerMaxMs } = request;
     const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
     const sent = {
       origin: url,
@@ -82,7 +80,8 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
       headers: { ...request.headers, [peerHeader]: claim },
       body: body ?? null,
       signal: signal ?? null,
-      headersTimeout: request.answerMaxMs ?? answerMaxMs,
+      headersTimeout: answerMaxMs,
+      bodyTimeout: answerMaxMs,
     };
     try {
       // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
@@ -107,7 +106,7 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     ask,
 
     /** The same, to the answer's end, within `answerMaxMs` in all. */
-    async askWhole(to: string, request: PeerRequest & { answerMaxMs: number }): Promise<WholePeerAnswer> {
+    async askWhole(to: string, request: PeerRequest): Promise<WholePeerAnswer> {
       const deadline = AbortSignal.timeout(request.answerMaxMs);
       const answer = await ask(to, request);
       try {

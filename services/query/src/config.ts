@@ -22,6 +22,8 @@ import { defaultQuestionLimits as defaults } from './statistics/question-turns.t
 
 /** The longest that a question can be made to wait for its turn. */
 export const questionWaitMaxMs = 60_000;
+/** Longer than the slowest question, which the warehouse ends after 15 s. */
+export const questionMaxMs = 20_000;
 
 /** How many questions of one account, and of all, a process asks ClickHouse at once; the others wait for their turn. */
 export const QuestionSettings = z.object({

@@ -12,14 +12,12 @@ import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
-import { QueryEnvironment, questionWaitMaxMs, toQueryConfig } from './config.ts';
+import { QueryEnvironment, questionMaxMs, questionWaitMaxMs, toQueryConfig } from './config.ts';
 import { createQueryListener } from './create-query-listener.ts';
 import { createOnQuery } from './on-query.ts';
 import { onceRegistryAnswers } from './once-registry-answers.ts';
 import { createQueryCounts } from './query-counts.ts';
 
-/** Longer than the slowest question, which the warehouse ends after 15 s. */
-const questionMaxMs = 20_000;
 /**
  * Longer than the last question can be waited for, however long it waits for its turn, after the longest delay of the
  * stop.

@@ -5,6 +5,7 @@ import { PeerError, passedHeaders } from '@meridian/peers/peers';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
 import { createClientAddress } from '../auth/client-address.ts';
+import { questionMaxMs } from '../config.ts';
 import { readBody } from '../http/read-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
@@ -34,6 +35,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
         body: method === 'GET' || method === 'HEAD' ? undefined : await readBody(c),
         claim: { address: addressOf(c), ageMs: 0 },
         signal: c.req.raw.signal,
+        answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
       // What is in front of a region answers in its stead: the process's own limits, which the headers exceed that were
       // added on the way, or the proxy of a region that is down.

@@ -6,6 +6,7 @@ import { type HttpServer, listen } from '@meridian/runtime/http/server';
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { createLogger } from '@meridian/runtime/logger';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { questionMaxMs } from '../config.ts';
 import { createQueryApp } from '../create-query-app.ts';
 import { createQueryListener } from '../create-query-listener.ts';
 import { createQueryCounts } from '../query-counts.ts';
@@ -191,6 +192,23 @@ describe('a request for another region', () => {
     const said = await rawExchange(port, unknown.repeat(5) + last);
     expect([statusesOf(said), told]).toEqual([[401, 401, 401, 401, 401, 200], []]);
     await close();
+  });
+
+  test('is waited for longer than a question there may wait for its turn and be asked', async () => {
+    const waited: number[] = [];
+    for (const waitMaxMs of [0, 20_000, 60_000]) {
+      const questionLimits = { ...us.deps.config.questionLimits, waitMaxMs };
+      const peers: typeof us.deps.peers = {
+        ...us.deps.peers,
+        ask(to, asked) {
+          waited.push(asked.answerMaxMs - waitMaxMs);
+          return us.deps.peers.ask(to, asked);
+        },
+      };
+      const app = createQueryApp({ ...us.deps, peers, config: { ...us.deps.config, questionLimits } });
+      expect((await app.request('/v1/eu/heartbeat')).status).toBe(200);
+    }
+    expect(waited).toEqual(Array(3).fill(questionMaxMs));
   });
 
   test('that is too large only with what a region adds to it is 431, as one that is too large for any', async () => {
