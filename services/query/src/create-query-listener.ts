@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { errorBody } from '@meridian/contract/errors';
 import { createReadiness, type ReadinessCheck } from '@meridian/runtime/health';
-import { answerProcessRoute, plainHeaders } from '@meridian/runtime/http/process-routes';
+import { answerProcessRoute } from '@meridian/runtime/http/process-routes';
 import { createQueryApp } from './create-query-app.ts';
+import { createInvalidAddressAnswer } from './http/answer-invalid-address.ts';
 import type { QueryDeps } from './query-env.ts';
 import { createPeerAnswers } from './regions/answer-peer.ts';
 
@@ -15,16 +15,19 @@ export function createQueryListener(deps: QueryDeps, own: Record<string, Readine
     hostname: 'localhost',
     // Node reads on behind an answer, for as long as a request may take; this would close the connection after 500 ms.
     autoCleanupIncoming: false,
-    // What the app answers never comes here: only an address or a Host header that no URL can be made of.
-    errorHandler: () =>
-      Response.json(errorBody('bad-request', 'The address is not valid.'), { status: 400, headers: plainHeaders }),
+    // What the app answers never comes here: only an address or a Host header that no URL can be made of. It is
+    // answered below, where its headers are known.
+    errorHandler: () => {},
   });
+  const answerInvalidAddress = createInvalidAddressAnswer(deps.config.region);
   const answerPeer = createPeerAnswers(deps);
   const { registry, warehouse, redis } = deps;
   const stores = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping() };
   const readiness = createReadiness({ own, stores });
   return (request, response) => {
     if (answerProcessRoute(request, response, readiness) || answerPeer(request, response)) return;
-    void answer(request, response);
+    void answer(request, response).then(() => {
+      if (!response.headersSent) answerInvalidAddress(request, response);
+    });
   };
 }

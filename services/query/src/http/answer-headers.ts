@@ -20,15 +20,23 @@ const exposedHeaders = [
 
 /**
  * Headers of every answer, errors included: who served it, that nobody may keep it or guess its type, and that any
- * origin may read it (no cookie is ever used, so no credentials are allowed). Answers preflights itself.
+ * origin may read it (no cookie is ever used, so no credentials are allowed).
  */
+export function headersOfAll(region: string): Record<string, string> {
+  return {
+    'x-region': region,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': exposedHeaders,
+  };
+}
+
+/** Sets `headersOfAll`, and answers preflights itself. */
 export function answerHeaders(region: string): MiddlewareHandler<QueryEnv> {
+  const headers = Object.entries(headersOfAll(region));
   return async (c, next) => {
-    setHeader(c, 'x-region', region);
-    setHeader(c, 'cache-control', 'no-store');
-    setHeader(c, 'x-content-type-options', 'nosniff');
-    setHeader(c, 'access-control-allow-origin', '*');
-    setHeader(c, 'access-control-expose-headers', exposedHeaders);
+    for (const [name, value] of headers) setHeader(c, name, value);
     if (c.req.method === 'OPTIONS') return c.body(null, 204, preflightHeaders);
     await next();
   };

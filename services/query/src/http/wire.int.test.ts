@@ -339,8 +339,31 @@ test('every answer is one that nobody may keep or take for something else, whoev
     expect(said, line).not.toMatch(/^(x-powered-by|server|set-cookie):/im);
     if (status !== 204) expect(said, line).toMatch(/^content-type: application\/json/im);
   }
-  const host = await exchange(`GET /api/websites HTTP/1.1\r\nHost: a b\r\n${close}\r\n`);
-  expect([statusesOf(host), /nosniff/.test(host), /no-store/.test(host)]).toEqual([[400], true, true]);
+});
+
+test('an address or a Host that is none is refused as all else is: with a request id and a region, readable by any origin, as RFC 9457 for who asks', async () => {
+  const problem = 'Accept: application/problem+json\r\n';
+  for (const start of ['GET /api/websites HTTP/1.1\r\nHost: a b', 'GET http://[x/ HTTP/1.1\r\nHost: x'])
+    for (const [accept, type, said] of [
+      ['', 'application/json', { error: { code: 'bad-request', status: 400, message: 'The address is not valid.' } }],
+      [problem, 'application/problem+json', { title: 'bad-request', status: 400, detail: 'The address is not valid.' }],
+    ] as const) {
+      const answer = await exchange(`${start}\r\n${close}X-Request-Id: my-id.42\r\n${accept}\r\n`);
+      const headers = answer.toLowerCase().split('\r\n\r\n')[0] ?? '';
+      for (const line of [
+        `content-type: ${type}`,
+        'cache-control: no-store',
+        'x-content-type-options: nosniff',
+        'x-request-id: my-id.42',
+        'x-region: us',
+        'access-control-allow-origin: *',
+      ])
+        expect(headers.split('\r\n')).toContain(line);
+      expect([statusesOf(answer), JSON.parse(bodiesOf(answer)[0] ?? '')]).toEqual([
+        [400],
+        expect.objectContaining(said),
+      ]);
+    }
 });
 
 test('a thousand parameters, and one that comes a thousand times, are read', async () => {
