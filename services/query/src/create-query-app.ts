@@ -46,8 +46,9 @@ export function createQueryApp(deps: QueryDeps): Hono<QueryEnv> {
   app.use(servePinnedRegion(deps));
   app.onError(answerError());
   app.notFound(unknownRoute(app));
+  const documents = new Hono<QueryEnv>().route('/', openApiRoutes(deps)).route('/', docsRoutes());
   // Without a prefix too, where a newcomer looks.
-  for (const prefix of ['/', '/api']) app.route(prefix, openApiRoutes(deps)).route(prefix, docsRoutes());
+  app.route('/', documents).route('/api', documents);
   app.route('/api', publicRoutes(deps));
   app.route('/api', callerRoutes(deps));
   return app;

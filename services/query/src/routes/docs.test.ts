@@ -1,3 +1,6 @@
+import { getRequestListener } from '@hono/node-server';
+import { listen } from '@meridian/runtime/http/server';
+import { rawExchange } from '@meridian/runtime/http/test-raw-exchange';
 import { expect, test } from 'vitest';
 import { docsRoutes } from './docs.ts';
 import { docsPage } from './docs-page.ts';
@@ -49,4 +52,16 @@ test('a file is sent again only when it is another one, and compressed if the br
     const again = await routes.request(path, { headers: { 'if-none-match': etag } });
     expect([again.status, await size(again), again.headers.get('cache-control')]).toEqual([304, 0, 'no-cache']);
   }
+});
+
+test('what is sent compressed was so before: its length is known', async () => {
+  const server = await listen(getRequestListener(routes.fetch), { port: 0, host: '127.0.0.1' });
+  for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
+    const headers = 'Connection: close\r\nAccept-Encoding: gzip\r\n';
+    const said = await rawExchange(server.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
+    const [head = '', ...body] = said.split('\r\n\r\n');
+    const length = /^content-length: (\d+)\r$/im.exec(head)?.[1];
+    expect([/^content-encoding: gzip\r$/im.test(head), Number(length)]).toEqual([true, body.join('\r\n\r\n').length]);
+  }
+  await server.close(0);
 });

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { compress } from 'hono/compress';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { etag } from 'hono/etag';
 import { etagOf } from '../http/etag-of.ts';
+import { createFixedAnswer } from '../http/fixed-answer.ts';
 import { setHeader } from '../http/node-answer.ts';
 import type { QueryEnv } from '../query-env.ts';
 import { docsPage, docsScript } from './docs-page.ts';
@@ -31,16 +31,19 @@ const contentSecurityPolicy = [
 /** GET /docs: the document of openapi.json as a page to read and to try. Needs no credential. */
 export function docsRoutes(): Hono<QueryEnv> {
   const folder = libraryFolder();
-  const send = (c: Context<QueryEnv>, content: string | Buffer<ArrayBuffer>, type: string) =>
-    c.body(content, 200, { 'content-type': type, etag: etagOf(content) });
-  const sendFile = async (c: Context<QueryEnv>, file: string, type: string) =>
-    send(c, await readFile(join(folder, file)), type);
+  const file = (name: string, type: string) => createFixedAnswer(() => readFile(join(folder, name)), type);
   return new Hono<QueryEnv>()
-    .use('/docs/*', compress(), etag(), pageHeaders)
-    .get('/docs', (c) => send(c, docsPage(new URL(c.req.url).pathname), html))
-    .get('/docs/page.js', (c) => send(c, docsScript, javascript))
-    .get('/docs/swagger-ui-bundle.js', (c) => sendFile(c, 'swagger-ui-bundle.js', javascript))
-    .get('/docs/swagger-ui.css', (c) => sendFile(c, 'swagger-ui.css', 'text/css; charset=utf-8'));
+    .use('/docs/*', etag(), pageHeaders)
+    .get('/docs', (c) => {
+      const page = docsPage(new URL(c.req.url).pathname);
+      return c.body(page, 200, { 'content-type': html, etag: etagOf(page) });
+    })
+    .get(
+      '/docs/page.js',
+      createFixedAnswer(async () => docsScript, javascript),
+    )
+    .get('/docs/swagger-ui-bundle.js', file('swagger-ui-bundle.js', javascript))
+    .get('/docs/swagger-ui.css', file('swagger-ui.css', 'text/css; charset=utf-8'));
 }
 
 /** Browsers keep the files and ask whether they are still the same. */
