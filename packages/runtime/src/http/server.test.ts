@@ -179,6 +179,11 @@ test('an answer that nobody reads is let go with its connection; one that is rea
   for (const socket of unread) socket.destroy();
 }, 30_000);
 
+test('a client that was refused before it ended its body, and never ends it, is cut off without a second answer', async () => {
+  const impatient = await start({ headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 50 });
+  expect(statusesOf(await rawExchange(impatient, post('Content-Length: 2000\r\n', 'abc')))).toEqual([413]);
+});
+
 test('a server that closes finishes the request in hand and says that it was the last, and waits for no idle connection', async () => {
   let begun = 0;
   const closing = await listen(

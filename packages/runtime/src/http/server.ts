@@ -74,8 +74,8 @@ export async function listen(
   });
   server.on('clientError', (error: Error, socket: Socket) => {
     const latest = connections.get(socket);
-    const isAnswering = latest?.headersSent && !latest.writableFinished;
-    if (socket.writable && !isAnswering && !refused.has(socket)) socket.write(unreadableAnswer(error, newRequestId));
+    const isAnswered = latest?.headersSent && !(latest.writableFinished && latest.req.complete);
+    if (socket.writable && !isAnswered && !refused.has(socket)) socket.write(unreadableAnswer(error, newRequestId));
     socket.destroy(error);
   });
   server.on('connection', (socket: Socket) => {
