@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { pageAnswer, pageQuery } from './paging.ts';
 import { expressionMaxCharacters, filterNameOf, filterOperators, isShortEnough } from './statistics.ts';
 
+/** Of a segment's or cohort's, as JSON. */
+const parametersMaxCharacters = 20_000;
+
 /** The operator and the value of a filter as the query string has them, apart: 'path=c./a' is path, c, '/a'. */
 const StoredFilter = z
   .object({
@@ -41,11 +44,14 @@ export const CohortParameters = z.object({
 });
 export type CohortParameters = z.infer<typeof CohortParameters>;
 
-/** As it is taken from now on: a range that was stored before may start after its end. */
-const NewCohortParameters = CohortParameters.refine(({ dateRange }) => !isReversed(dateRange), {
-  path: ['dateRange'],
-  message: 'starts after its end',
-});
+/** As they are taken from now on: there may be longer ones, and ranges that start after their end, from before. */
+const isShort = (parameters: object): boolean => JSON.stringify(parameters).length <= parametersMaxCharacters;
+const tooLong = `must have at most ${parametersMaxCharacters} characters`;
+const NewSegmentParameters = SegmentParameters.refine(isShort, tooLong);
+const NewCohortParameters = CohortParameters.refine(isShort, tooLong).refine(
+  ({ dateRange }) => !isReversed(dateRange),
+  { path: ['dateRange'], message: 'starts after its end' },
+);
 
 /** Whether a cohort's range is one of two instants and starts after its end. */
 export function isReversed(dateRange: string): boolean {
@@ -57,7 +63,7 @@ const Name = z.string().min(1).max(200);
 
 /** Creating and changing take the same: a change replaces the whole record. */
 export const SegmentBody = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('segment'), name: Name, parameters: SegmentParameters }),
+  z.object({ type: z.literal('segment'), name: Name, parameters: NewSegmentParameters }),
   z.object({ type: z.literal('cohort'), name: Name, parameters: NewCohortParameters }),
 ]);
 

@@ -10,8 +10,9 @@ export function openDatabase(databaseUrl: string, options: { poolMax: number; ti
     max: options.poolMax,
     application_name: 'meridian',
     keepAlive: true,
+    // Who has waited for a connection for so long has been told: what he asked for is not begun any more.
+    connectionTimeoutMillis: options.timeoutMs,
     // A connection that does not answer is given up, with room for the caller to have been told before.
-    connectionTimeoutMillis: 2 * options.timeoutMs,
     query_timeout: 2 * options.timeoutMs,
     statement_timeout: 2 * options.timeoutMs,
   });

@@ -42,6 +42,20 @@ test('a Postgres that accepts the connection and says nothing is unavailable aft
   await registry.close();
 });
 
+test('what waited for a connection until its asker was told that there is no answer is not done later', async () => {
+  const registry = createRegistry(t.url, { poolMax: 1, timeoutMs: 500 });
+  const create = (username: string) =>
+    registry.createUser({ username, passwordHash: '', role: 'user', homeRegion: 'us' }, testActor);
+  await t.sql('BEGIN; LOCK TABLE user_account');
+  for (const told of await Promise.all(['running', 'waiting'].map((username) => failure(create(username)))))
+    expect(told).toMatchObject({ kind: 'unavailable' });
+  await t.sql('ROLLBACK');
+  await expect.poll(() => failure(registry.ping())).toBeNull(); // behind all that is still to be done
+  expect(await t.sql("SELECT id FROM user_account WHERE username = 'waiting'")).toEqual([]);
+  await t.sql('DELETE FROM user_account');
+  await registry.close();
+});
+
 test('after Postgres has ended all connections, questions are answered again at once', async () => {
   const registry = createRegistry(t.url, { poolMax: 3 });
   const endOtherConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

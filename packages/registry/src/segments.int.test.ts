@@ -53,6 +53,17 @@ test('a change replaces everything and moves updatedAt forward; what is deleted 
   expect(await t.registry.findSegment(site, id)).toBeNull();
 });
 
+test('the log of changes tells of a segment without its filters, which may be long', async () => {
+  const site = await newSite();
+  const { id } = await newSegment(site, { parameters: { filters: [{ name: 'path', value: '/a' }] } });
+  await t.registry.updateSegment(site, id, fields({ type: 'cohort', name: 'New' }), testActor);
+  const { rows } = await t.registry.listAuditEntries({ page: 1, pageSize: 20, subjectId: id });
+  expect(rows.map(({ action, details }) => [action, details])).toEqual([
+    ['segment.update', { websiteId: site, type: 'cohort', name: 'New' }],
+    ['segment.create', { websiteId: site, type: 'segment', name: 'Buyers' }],
+  ]);
+});
+
 test('a list has one type of one website, sorted as people sort, searched in any letter case, in pages', async () => {
   const site = await newSite();
   for (const name of ['b', 'Ärger', 'A', 'c%']) await newSegment(site, { name });

@@ -23,7 +23,7 @@ export async function createSegment(
       .values({ ...fields, websiteId })
       .returning();
     if (!created) throw new Error('INSERT returned no row');
-    await recordChange(tx, by, 'segment.create', created.id, { websiteId, ...fields });
+    await recordChange(tx, by, 'segment.create', created.id, toDetails(created));
     return created;
   });
 }
@@ -71,7 +71,7 @@ export async function updateSegment(
       .where(isSegment(websiteId, id))
       .returning();
     if (!updated) return null;
-    await recordChange(tx, by, 'segment.update', updated.id, { websiteId, ...fields });
+    await recordChange(tx, by, 'segment.update', updated.id, toDetails(updated));
     return updated;
   });
 }
@@ -86,5 +86,8 @@ export async function deleteSegment(db: Database, websiteId: string, id: string,
     return true;
   });
 }
+
+/** Without the filters, which may be long, while the log of changes is kept for ever. */
+const toDetails = ({ websiteId, type, name }: Segment) => ({ websiteId, type, name });
 
 const isSegment = (websiteId: string, id: string) => and(eq(segment.id, id), eq(segment.websiteId, websiteId));

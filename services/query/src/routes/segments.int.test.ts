@@ -75,6 +75,15 @@ test.each([
     'parameters.filters.0.value',
     { ...segment, parameters: { filters: [{ ...alpha, operator: 're', value: 'a'.repeat(201) }] } },
   ],
+  ['parameters', { ...segment, parameters: { filters: Array(11).fill({ ...alpha, value: 'x'.repeat(1_900) }) } }],
+  ['parameters', { ...segment, parameters: { filters: [{ ...alpha, name: `path${'1'.repeat(20_000)}` }] } }],
+  [
+    'parameters',
+    {
+      ...cohort,
+      parameters: { ...cohort.parameters, filters: Array(11).fill({ ...alpha, value: 'x'.repeat(1_900) }) },
+    },
+  ],
   ['parameters.dateRange', { ...cohort, parameters: { action: { type: 'path', value: '/' } } }],
   ['parameters.dateRange', { ...cohort, parameters: { ...cohort.parameters, dateRange: '5minute' } }],
   ['parameters.action', { ...cohort, parameters: { dateRange: 'all' } }],
