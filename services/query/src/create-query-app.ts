@@ -64,6 +64,7 @@ function publicRoutes(deps: QueryDeps): Hono<QueryEnv> {
 
 /** Routes behind authentication and the rate limit. */
 function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
+  const asking = { ...deps, turns: createQuestionTurns(deps.config.questionLimits, deps.counts) };
   return new Hono<QueryEnv>()
     .use(authenticate(deps), serveHomeRegion(deps), rateLimit(deps))
     .route('/', sessionRoutes(deps))
@@ -77,16 +78,8 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', websiteTransferRoutes(deps))
     .route('/', teamMemberRoutes(deps))
     .route('/', teamRoutes(deps))
-    .route('/', segmentRoutes(deps))
-    .route('/', shareRoutes(deps))
-    .route('/', statisticsRoutes(deps));
-}
-
-/** Routes whose questions take turns. */
-function statisticsRoutes(deps: QueryDeps): Hono<QueryEnv> {
-  const turns = createQuestionTurns(deps.config.questionLimits, deps.counts);
-  const asking = { ...deps, turns };
-  return new Hono<QueryEnv>()
+    .route('/', segmentRoutes(asking))
+    .route('/', shareRoutes(asking))
     .route('/', statsRoutes(asking))
     .route('/', pageviewsRoutes(asking))
     .route('/', eventsRoutes(asking))

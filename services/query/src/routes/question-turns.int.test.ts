@@ -20,9 +20,12 @@ afterAll(() => api.close());
 
 const june = 'startDate=2026-06-01&endDate=2026-06-30';
 
-/** A process whose questions about one website take until `release`, and the most of them that ran at once. */
+/**
+ * A process whose questions about one website, and whose checks of expressions, take until `release`, and the most of
+ * the questions that ran at once.
+ */
 function createBusyProcess(websiteId: string, questionLimits?: QuestionLimits) {
-  const seen = { running: 0, mostRunning: 0 };
+  const seen = { running: 0, mostRunning: 0, checks: 0 };
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -34,15 +37,21 @@ function createBusyProcess(websiteId: string, questionLimits?: QuestionLimits) {
     await released;
     return warehouse.getStats(question).finally(() => seen.running--);
   }
+  const isValidExpression: typeof warehouse.isValidExpression = async (...asked) => {
+    seen.checks++;
+    await released;
+    return warehouse.isValidExpression(...asked);
+  };
   const counts = createQueryCounts();
   const config = { ...api.deps.config, ...(questionLimits && { questionLimits }) };
-  const app = createQueryApp({ ...api.deps, config, counts, warehouse: { ...warehouse, getStats } });
-  const ask = async (id: string, credential: string) => {
+  const app = createQueryApp({ ...api.deps, config, counts, warehouse: { ...warehouse, getStats, isValidExpression } });
+  const call = async (method: string, path: string, credential: string, body?: object) => {
     const headers = { authorization: `Bearer ${credential}` };
-    const answer = await app.request(`/api/websites/${id}/stats?${june}`, { headers });
+    const answer = await app.request(`/api${path}`, { method, headers, body: body ? JSON.stringify(body) : null });
     return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) };
   };
-  return { counts, seen, release: () => release(), ask };
+  const ask = (id: string, credential: string) => call('GET', `/websites/${id}/stats?${june}`, credential);
+  return { counts, seen, release: () => release(), call, ask };
 }
 
 async function newKeys(token: string, count: number): Promise<string[]> {
@@ -67,7 +76,7 @@ test.each([1, 50])(
     expect(await ask(otherWebsite, other.token)).toMatchObject({ status: 200, json: { pageviews: 0 } });
     release();
     const answers = await Promise.all(heavy);
-    expect(seen).toEqual({ running: 0, mostRunning: 4 });
+    expect(seen).toMatchObject({ running: 0, mostRunning: 4 });
     const served = answers.filter(({ status }) => status === 200);
     expect(served).toHaveLength(keyCount === 1 ? 50 : 200);
     for (const { json } of served) expect(json).toMatchObject({ pageviews: 2, visits: 1 });
@@ -87,6 +96,50 @@ test('who does not get a turn in time is told 503 and when to come again', async
   expect(counts.questionsRefused).toEqual({ waited: 1, too_many: 0 });
   release();
   expect(await first).toMatchObject({ status: 200, json: { pageviews: 1 } });
+});
+
+const oneAtATime: QuestionLimits = { perCaller: 1, inAll: 1, waitMaxMs: 60_000 };
+const segmentWith = (filter: object) => ({ type: 'segment', name: 'x', parameters: { filters: [filter] } });
+
+test('lists of segments and of links, which may be long, take turns like questions', async () => {
+  const site = await api.siteWith();
+  const { seen, release, counts, call, ask } = createBusyProcess(site.id, oneAtATime);
+  const first = ask(site.id, api.token);
+  await expect.poll(() => seen.running).toBe(1);
+  const lists = ['segments?type=segment', 'segments?type=cohort', 'shares'].map((list) =>
+    call('GET', `/websites/${site.id}/${list}`, api.token),
+  );
+  await expect.poll(() => counts.questionsWaiting).toBe(3);
+  release();
+  for (const { status } of await Promise.all([first, ...lists])) expect(status).toBe(200);
+});
+
+test('the check of a segment’s expressions is one turn; a segment without any waits for nobody', async () => {
+  const site = await api.siteWith();
+  const { seen, release, counts, call, ask } = createBusyProcess(site.id, oneAtATime);
+  const first = ask(site.id, api.token);
+  await expect.poll(() => seen.running).toBe(1);
+  const create = (filter: object) => call('POST', `/websites/${site.id}/segments`, api.token, segmentWith(filter));
+  expect((await create({ name: 'path', value: '/a' })).status).toBe(200);
+  expect((await create({ name: 'path', operator: 're', value: '' })).status).toBe(200);
+  const [valid, invalid] = ['a+', '('].map((value) => create({ name: 'path', operator: 're', value }));
+  await expect.poll(() => counts.questionsWaiting).toBe(2);
+  expect(seen.checks).toBe(0);
+  release();
+  const answers = await Promise.all([first, valid, invalid]);
+  expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 400]);
+});
+
+test('which expression of a question is not valid is found out in its turn', async () => {
+  const site = await api.siteWith();
+  const { seen, release, counts, call, ask } = createBusyProcess(site.id, oneAtATime);
+  const path = `/websites/${site.id}/metrics?type=path&path=re.(`;
+  const first = call('GET', path, api.token);
+  await expect.poll(() => seen.checks).toBe(1);
+  const second = ask(site.id, api.token);
+  await expect.poll(() => counts.questionsWaiting).toBe(1);
+  release();
+  expect([(await first).status, (await second).status]).toEqual([400, 200]);
 });
 
 test('a client that goes away while it waits leaves the line, and its question is never asked', async () => {

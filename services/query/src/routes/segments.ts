@@ -7,8 +7,10 @@ import type { WebsiteAction } from '../auth/permissions.ts';
 import { getWebsiteFor, websiteNotFound } from '../auth/website-access.ts';
 import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
-import type { QueryDeps, QueryEnv } from '../query-env.ts';
+import type { QueryEnv } from '../query-env.ts';
+import { type AskingDeps, askInTurn } from '../statistics/ask-in-turn.ts';
 import { refuseInvalidExpressions } from '../statistics/invalid-expression.ts';
+import { expressionsInParameters } from '../statistics/parse-filters.ts';
 
 const all = '/websites/:websiteId/segments';
 const one = `${all}/:segmentId` as const;
@@ -17,20 +19,21 @@ const one = `${all}/:segmentId` as const;
  * /websites/{websiteId}/segments: segments and cohorts. Who may read the website reads them, who may update it writes
  * them.
  */
-export function segmentRoutes(deps: QueryDeps): Hono<QueryEnv> {
+export function segmentRoutes(deps: AskingDeps): Hono<QueryEnv> {
   const { registry } = deps;
   const websiteFor = async (c: Context<QueryEnv>, action: WebsiteAction) =>
     (await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId') ?? '', action)).id;
   const readFields = async (c: Context<QueryEnv>) => {
     const fields = await readJson(c, SegmentBody);
-    await refuseInvalidExpressions(deps, c, fields);
+    const expressions = expressionsInParameters(fields.parameters);
+    if (expressions.length > 0) await askInTurn(deps, c, () => refuseInvalidExpressions(deps, c, expressions));
     return fields;
   };
   return new Hono<QueryEnv>()
     .get(all, async (c) => {
       const websiteId = await websiteFor(c, 'read');
       const query = readQuery(searchParams(c), SegmentListQuery);
-      const { rows, count } = await registry.listSegments({ ...query, websiteId });
+      const { rows, count } = await askInTurn(deps, c, () => registry.listSegments({ ...query, websiteId }));
       const { page, pageSize, search } = query;
       return c.json({
         data: rows.map(toSegmentRecord),

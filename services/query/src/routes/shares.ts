@@ -24,6 +24,7 @@ import { readJson } from '../http/read-json.ts';
 import { readQuery, searchParams } from '../http/read-query.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { createServeAtHome } from '../regions/serving-region.ts';
+import { type AskingDeps, askInTurn } from '../statistics/ask-in-turn.ts';
 
 const slugLength = 16;
 const ofWebsite = '/websites/:websiteId/shares';
@@ -52,7 +53,7 @@ export function publicShareRoutes(deps: QueryDeps): Hono<QueryEnv> {
 }
 
 /** A website's public links: who may read the website reads them, who may update it makes, changes and ends them. */
-export function shareRoutes(deps: QueryDeps): Hono<QueryEnv> {
+export function shareRoutes(deps: AskingDeps): Hono<QueryEnv> {
   const { registry } = deps;
 
   async function create(
@@ -81,7 +82,7 @@ export function shareRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .get(ofWebsite, async (c) => {
       const { id: websiteId } = await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId'), 'read');
       const query = readQuery(searchParams(c), ShareListQuery);
-      const { rows, count } = await registry.listShares({ ...query, websiteId });
+      const { rows, count } = await askInTurn(deps, c, () => registry.listShares({ ...query, websiteId }));
       const { page, pageSize, search } = query;
       const data = rows.map(toShareRecord);
       return c.json({ data, count, page, pageSize, orderBy: 'createdAt', search } satisfies ShareList);

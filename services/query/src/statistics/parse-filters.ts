@@ -1,3 +1,4 @@
+import type { SegmentParameters } from '@meridian/contract/segments';
 import {
   expressionMaxCharacters,
   type FilterName,
@@ -47,8 +48,11 @@ function comparisonsIn(filters: readonly Filter[]): number {
 
 const comparesLists = (op: FilterOperator): boolean => op === 'eq' || op === 'neq' || op === 's' || op === 'ns';
 
-/** The regular expressions in a query string's filters, and the parameters that hold them. */
-export function expressionsIn(params: URLSearchParams): { key: string; expression: string }[] {
+/** A regular expression, and the parameter or field that holds it. */
+export type FoundExpression = { key: string; expression: string };
+
+/** The regular expressions in a query string's filters. */
+export function expressionsIn(params: URLSearchParams): FoundExpression[] {
   return [...params].flatMap(([key, text]) => {
     const name = filterNameOf(key);
     if (name === null) return [];
@@ -58,7 +62,14 @@ export function expressionsIn(params: URLSearchParams): { key: string; expressio
   });
 }
 
-export const isExpression = (op: FilterOperator): boolean => op === 're' || op === 'nre';
+/** Those in a segment or cohort that is to be stored; empty ones are filters that count for nothing. */
+export function expressionsInParameters({ filters }: SegmentParameters): FoundExpression[] {
+  return filters.flatMap(({ operator, value }, index) =>
+    isExpression(operator) && value !== '' ? [{ key: `parameters.filters.${index}.value`, expression: value }] : [],
+  );
+}
+
+const isExpression = (op: FilterOperator): boolean => op === 're' || op === 'nre';
 
 type OperatorAndValues = Pick<Comparison, 'op' | 'values'>;
 
