@@ -94,6 +94,16 @@ describe('a slug is that of one link of all websites', () => {
     expect([await sharesOf(site), await sharesOf(elsewhere)]).toEqual([[mine.slug], [theirs]]);
   });
 
+  test('nor is it the share id of its own website, unless it is that of the newest link', async () => {
+    const shareId = newSlug();
+    const site = await newSite({ shareId });
+    const newest = await newShare(site);
+    expect(await registry.updateWebsite(site, { shareId, name: 'x' }, testActor)).toEqual(taken);
+    expect([await shareIdOf(site), await sharesOf(site)]).toEqual([newest.slug, [newest.slug, shareId]]);
+    expect(await registry.updateWebsite(site, { shareId: newest.slug }, testActor)).toMatchObject({ ok: true });
+    expect([await shareIdOf(site), await sharesOf(site)]).toEqual([newest.slug, [newest.slug, shareId]]);
+  });
+
   test('of many that ask at once one gets it', async () => {
     const slug = newSlug();
     const sites = await Promise.all(Array.from({ length: 20 }, () => newSite()));

@@ -137,6 +137,13 @@ async function holdWebsite(tx: Database, id: string): Promise<{ current: string 
   return held ?? null;
 }
 
+/** Whether a link of the website has this slug that is not its newest. Until the transaction ends that stays so. */
+export async function isSlugOfOlderLink(tx: Database, websiteId: string, slug: string): Promise<boolean> {
+  const held = await holdWebsite(tx, websiteId);
+  if (held?.current === slug) return false;
+  return (await tx.$count(share, and(eq(share.websiteId, websiteId), eq(share.slug, slug)))) > 0;
+}
+
 /** The trigger `keep_shares` finds that there is such a link, or that none is left, and changes nothing. */
 async function setShareId(tx: Database, websiteId: string, slug: string | null): Promise<void> {
   await tx

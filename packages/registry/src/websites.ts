@@ -18,6 +18,7 @@ import type {
   WebsiteTarget,
 } from './rows.ts';
 import { segment, website } from './schema.ts';
+import { isSlugOfOlderLink } from './shares.ts';
 import { isUuid } from './uuid.ts';
 
 const defaultReplayConfig: ReplayConfig = {
@@ -166,6 +167,9 @@ export async function updateWebsite(
   const { name, domain, shareId, replayConfig } = changes;
   try {
     return await db.transaction(async (tx) => {
+      // It would be the share id beside a newer link, which stayed open unseen.
+      if (typeof shareId === 'string' && (await isSlugOfOlderLink(tx, id, shareId)))
+        return { ok: false, reason: 'share_id_taken' };
       const [updated] = await tx
         .update(website)
         .set({
