@@ -128,6 +128,27 @@ test('10,000 buckets are allowed, one more is not; the finest unit allowed is to
   expect(finestUnit(range('1970-01-01T00:00:00Z', '2199-12-31T00:00:00Z'), zoneOf('Europe/Berlin'))).toBe('month');
 });
 
+test('what is too long for its unit in any zone is refused without a look at the zone’s clock', () => {
+  const never = (): never => {
+    throw new Error('looked at');
+  };
+  const ofZone = { offsetMsAt: never, spans: never, firstInstantAt: never, lastInstantAt: never };
+  const zone: TimeZone = { isUtc: false, ...ofZone };
+  const years = (count: number) => range(Date.UTC(1900, 0, 1), Date.UTC(1900 + count, 0, 1));
+  expect([bucketsOf(years(2), 'minute', zone), bucketsOf(years(2), 'hour', zone)]).toEqual([null, null]);
+  expect(bucketsOf(years(400), 'day', zone)).toBeNull();
+});
+
+test('10,000 days are allowed also where one had 47 hours and one was skipped: Kwajalein, 1969 and 1993', () => {
+  const days = (count: number) => {
+    const [startMs, zone] = [Date.UTC(1969, 8, 1), zoneOf('Pacific/Kwajalein')];
+    const endMs = zone.firstInstantAt(startMs + count * dayMs) - 1;
+    return bucketsOf(range(zone.firstInstantAt(startMs), endMs), 'day', zone)?.length ?? null;
+  };
+  // What was skipped has no bucket.
+  expect([days(bucketsMax + 1), days(bucketsMax + 2)]).toEqual([bucketsMax, null]);
+});
+
 type Critical = { name: string; zone: TimeZone; instantMs: number };
 
 /** For every zone: the turn of a year and two changes of its clock, other ones in each zone. */

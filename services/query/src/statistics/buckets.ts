@@ -14,6 +14,18 @@ export type Bucket = { startMs: number; label: string };
 
 const clockUnitMs = { minute: minuteMs, hour: hourMs };
 
+/**
+ * What lasts as long as thousands of these has as many buckets at least: of thousands of days in one zone few have more
+ * than 24 hours.
+ */
+const longestMs: Record<Unit, number> = {
+  minute: minuteMs,
+  hour: hourMs,
+  day: 25 * hourMs,
+  month: 31 * dayMs,
+  year: 366 * dayMs,
+};
+
 type CalendarUnit = { ordinal(localMs: number): number; localMs(n: number): number };
 
 /** Days, months and years counted from an arbitrary one, and the local midnight at which each begins. */
@@ -33,6 +45,8 @@ const calendarUnits: Record<'day' | 'month' | 'year', CalendarUnit> = {
 export function bucketsOf(range: DateRange, unit: Unit, zone: TimeZone): Bucket[] | null {
   const startMs = range.startAt.getTime();
   const endMs = range.endAt.getTime();
+  // Each look at a zone's clock costs, and nobody has waited for a turn yet.
+  if (endMs - startMs >= bucketsMax * longestMs[unit]) return null;
   const buckets =
     unit === 'minute' || unit === 'hour'
       ? clockBuckets(startMs, endMs, clockUnitMs[unit], zone)
@@ -52,9 +66,8 @@ export function finestUnit(range: DateRange, zone: TimeZone): Unit {
  * Howe's half-hour change, the first hour is half an hour long.
  */
 function clockBuckets(startMs: number, endMs: number, unitMs: number, zone: TimeZone): Bucket[] {
-  const shortestEndMs = Math.min(endMs, startMs + (bucketsMax + 1) * unitMs);
   const buckets: Bucket[] = [];
-  for (const span of zone.spans(startMs - unitMs, shortestEndMs)) {
+  for (const span of zone.spans(startMs - unitMs, endMs)) {
     const offset = zone.isUtc ? 'Z' : offsetLabel(span.offsetMs);
     for (let ms = span.startMs; ms < span.endMs; ms = nextFull(ms, unitMs, span.offsetMs)) {
       if (ms <= startMs) buckets.length = 0;
@@ -74,7 +87,7 @@ function nextFull(ms: number, unitMs: number, offsetMs: number): number {
  */
 function calendarBuckets(startMs: number, endMs: number, unit: CalendarUnit, zone: TimeZone): Bucket[] {
   const buckets: Bucket[] = [];
-  for (let n = unit.ordinal(startMs + zone.offsetMsAt(startMs)); buckets.length <= bucketsMax; n++) {
+  for (let n = unit.ordinal(startMs + zone.offsetMsAt(startMs)); ; n++) {
     const ms = zone.firstInstantAt(unit.localMs(n));
     if (ms > endMs) break;
     if (ms <= startMs) buckets.length = 0;
