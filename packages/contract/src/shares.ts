@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { isDeeperThan } from './nesting.ts';
 import { pageAnswer, pageQuery } from './paging.ts';
 
 const parametersMaxCharacters = 10_000;
+/** The parameters themselves are the first level. */
+const parametersDepthMax = 32;
 
 /** The kind of what is shared: a website, the only one here. */
 export const shareTypes = { website: 1 } as const;
@@ -18,6 +21,10 @@ const ShareParameters = z
   .looseObject({
     overview: z.boolean().optional(),
     events: z.boolean().optional().describe('false: the link does not show the event log.'),
+  })
+  .refine((parameters) => !isDeeperThan(parameters, parametersDepthMax), {
+    message: `must not be nested deeper than ${parametersDepthMax} levels`,
+    abort: true, // the next check would run out of stack
   })
   .refine(
     (parameters) => JSON.stringify(parameters).length <= parametersMaxCharacters,

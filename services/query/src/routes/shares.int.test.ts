@@ -31,6 +31,8 @@ const newShare = async (websiteId: string, body: object = {}): Promise<ShareReco
   return share;
 };
 
+const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`);
+
 describe('making a link', () => {
   test('of a website: with a random slug of 16 letters and digits that becomes its share id', async () => {
     const { id } = await newWebsite();
@@ -51,7 +53,7 @@ describe('making a link', () => {
 
   test('by POST /share: with the slug and the parameters that are given', async () => {
     const { id } = await newWebsite();
-    const [slug, parameters] = [newSlug(), { overview: true, events: false, theme: 'dark' }];
+    const [slug, parameters] = [newSlug(), { overview: true, events: false, theme: 'dark', deepest: nested(31) }];
     const body = { entityId: id, shareType: 1, name: 'x', parameters, slug };
     expect(await api.ok('POST', '/share', { token, body })).toMatchObject({ entityId: id, slug, parameters });
     expect((await read(id)).shareId).toBe(slug);
@@ -78,6 +80,8 @@ describe('making a link', () => {
     [{ parameters: [] }, 'parameters'],
     [{ parameters: { events: 'false' } }, 'parameters.events'],
     [{ parameters: { text: 'x'.repeat(10_000) } }, 'parameters'],
+    [{ parameters: nested(33) }, 'parameters: must not be nested deeper than 32 levels'],
+    [{ parameters: nested(1_500) }, 'parameters'],
     [{ entityId: null }, 'entityId'],
   ])('%# what is wrong is 400 and named', async (fault, named) => {
     const { id } = await newWebsite();
