@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export type Target = { host: string; port: number };
 export type TestProxy = Awaited<ReturnType<typeof createTestProxy>>;
 
-type Connection = { client: Socket; server: Socket; answers: (() => void)[] };
+type Connection = { client: Socket; server: Socket; answers: (() => void)[]; isSilent: boolean };
 type Refusal = { status: number; body: string };
 
 /**
@@ -35,7 +35,7 @@ export async function createTestProxy(...firstTargets: Target[]) {
       client.resetAndDestroy();
       return;
     }
-    const connection: Connection = { client, server, answers: [] };
+    const connection: Connection = { client, server, answers: [], isSilent: false };
     connections.add(connection);
     for (const socket of [client, server]) {
       socket.on('error', () => {}); // the other end went away
@@ -46,6 +46,7 @@ export async function createTestProxy(...firstTargets: Target[]) {
       });
     }
     client.on('data', (chunk) => {
+      if (connection.isSilent) return;
       const refused = refusal ?? refusalOf(chunk);
       if (refused) refuse(client, refused);
       else if (!client.writableEnded) server.write(chunk); // else the rest of a request that was refused
@@ -77,6 +78,7 @@ export async function createTestProxy(...firstTargets: Target[]) {
   }
 
   function answer(connection: Connection, chunk: Buffer): void {
+    if (connection.isSilent) return;
     if (answersToLose > 0) {
       answersToLose -= 1;
       lost += 1;
@@ -118,6 +120,10 @@ export async function createTestProxy(...firstTargets: Target[]) {
     },
     /** Resets every connection; new ones are taken. */
     cut,
+    /** Nothing passes on the connections that there are, in either direction; new ones work. */
+    silence(): void {
+      for (const connection of connections) connection.isSilent = true;
+    },
     /** Requests arrive, answers do not: they come when the server goes on. */
     hang(): void {
       isHanging = true;

@@ -6,6 +6,12 @@ export const jobQueuePrefix = '{bull}';
 
 const closeMaxMs = 3_000;
 
+/**
+ * A connection on which an answer is due and nothing comes for so long is given up for a new one. Longer than the 10 s
+ * for which BullMQ lets Redis wait for a job.
+ */
+export const silenceMaxMs = 15_000;
+
 /** The queue, to order and to look; errors of its connection are told by every call. */
 export function openJobQueue(redisUrl: string): Queue {
   const connection = {
@@ -13,6 +19,7 @@ export function openJobQueue(redisUrl: string): Queue {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 1_000,
+    socketTimeout: silenceMaxMs,
   } as ConnectionOptions;
   const queue = new Queue(jobQueueName, { connection, prefix: jobQueuePrefix });
   queue.on('error', () => {});

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createJobs, createJobWorker, type JobHandlers } from './jobs.ts';
 import { startOwnRedis } from './test-redis.ts';
+
+const until = { timeout: 60_000 };
 
 let database: Awaited<ReturnType<typeof createRedisDatabase>>;
 
@@ -11,10 +14,10 @@ beforeEach(async () => {
   onTestFinished(database.drop);
 });
 
-function startWorker(handlers: Partial<JobHandlers>): { errors: Error[] } {
+function startWorker(handlers: Partial<JobHandlers>, url = database.url): { errors: Error[] } {
   const errors: Error[] = [];
   const none = async () => {};
-  const worker = createJobWorker(database.url, { purgeWebsite: none, resetWebsite: none, ...handlers }, (error) =>
+  const worker = createJobWorker(url, { purgeWebsite: none, resetWebsite: none, ...handlers }, (error) =>
     errors.push(error),
   );
   onTestFinished(worker.close);
@@ -45,6 +48,29 @@ test('an ordered job is done, with what it was ordered for', async () => {
     ]),
   );
 });
+
+test('a worker and whoever orders go on by new connections when theirs have gone silent', async () => {
+  const direct = new URL(database.url);
+  const proxy = await createTestProxy({ host: direct.hostname, port: Number(direct.port) });
+  onTestFinished(proxy.close);
+  const proxied = new URL(direct);
+  proxied.host = `127.0.0.1:${proxy.port}`;
+  const done: string[] = [];
+  startWorker({ purgeWebsite: async (id) => void done.push(id) }, proxied.href);
+  const jobs = newJobs(proxied.href);
+  const [first, second] = [randomUUID(), randomUUID()];
+  await jobs.purgeWebsite(first);
+  await expect.poll(() => done, until).toEqual([first]);
+  proxy.silence();
+  await expect(jobs.purgeWebsite(second)).rejects.toThrow();
+  const ordered = () =>
+    jobs.purgeWebsite(second).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(ordered, until).toBe(true);
+  await expect.poll(() => done, until).toContain(second);
+}, 120_000);
 
 test('what is ordered twice before it is done is done once; ordered again later it is done again', async () => {
   const jobs = newJobs();

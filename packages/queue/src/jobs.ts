@@ -1,6 +1,14 @@
 import { type ConnectionOptions, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
-import { closeSoon, jobQueueName, jobQueuePrefix, openJobQueue, retryAnew, withinMs } from './job-queue.ts';
+import {
+  closeSoon,
+  jobQueueName,
+  jobQueuePrefix,
+  openJobQueue,
+  retryAnew,
+  silenceMaxMs,
+  withinMs,
+} from './job-queue.ts';
 
 /** What the jobs carry. */
 const PurgeWebsite = z.object({ websiteId: z.guid() });
@@ -78,7 +86,7 @@ export function createJobWorker(
   }
 
   const worker = new Worker(jobQueueName, work, {
-    connection: { url: redisUrl, maxRetriesPerRequest: null } as ConnectionOptions,
+    connection: { url: redisUrl, maxRetriesPerRequest: null, socketTimeout: silenceMaxMs } as ConnectionOptions,
     prefix: jobQueuePrefix,
     concurrency: 4,
     // A job whose worker was killed runs again, however often that happens.

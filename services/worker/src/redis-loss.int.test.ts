@@ -1,6 +1,8 @@
+import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { type OwnRedis, startOwnRedis } from '@meridian/queue/test-redis';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createWorkerFixture, type WorkerFixture } from './worker-fixture.ts';
+import { connectRedis } from '@meridian/runtime/redis';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createWorkerFixture, silent, type WorkerFixture } from './worker-fixture.ts';
 
 let server: OwnRedis;
 let fixture: WorkerFixture;
@@ -13,7 +15,7 @@ afterEach(async () => {
   await server.remove();
 });
 
-const until = { timeout: 30_000 };
+const until = { timeout: 60_000 };
 const untilConsumed = () => expect.poll(() => fixture.entriesLeft(), until).toBe(0);
 const events = async (count: number) => {
   const websiteId = await fixture.newWebsite();
@@ -32,6 +34,38 @@ test('Redis is killed and comes back under a running worker: every accepted even
   }
   await untilConsumed();
   expect(await fixture.storedIds()).toEqual(accepted.sort());
+}, 120_000);
+
+/** As a node that fails without a word, or a balancer that forgets, leaves connections. */
+async function wayToRedis() {
+  const proxy = await createTestProxy({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
+  onTestFinished(proxy.close);
+  return { proxy, url: `redis://127.0.0.1:${proxy.port}` };
+}
+
+test('all connections of a worker go silent: by new ones it stores what comes after that, once', async () => {
+  const some = await events(20);
+  const { proxy, url } = await wayToRedis();
+  const worker = fixture.newWorker({}, url);
+  void worker.run();
+  const first = await fixture.append(...some);
+  await untilConsumed();
+  proxy.silence();
+  const second = await fixture.append(...some);
+  await untilConsumed();
+  expect(await fixture.storedIds()).toEqual([...first, ...second].sort());
+  await worker.stop();
+}, 120_000);
+
+test('a connection that fails fast goes silent: a later command is answered', async () => {
+  const { proxy, url } = await wayToRedis();
+  const redis = connectRedis(url, { role: 'producer', logger: silent });
+  onTestFinished(() => redis.disconnect());
+  await redis.connect();
+  expect(await redis.ping()).toBe('PONG');
+  proxy.silence();
+  await expect(redis.ping()).rejects.toThrow('Command timed out');
+  await expect.poll(() => redis.ping().catch(String), until).toBe('PONG');
 }, 120_000);
 
 test('Redis forgets that a batch was stored, because the end of its file is lost: nothing is stored twice', async () => {

@@ -70,14 +70,17 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
     return answer.split('\n').filter((line) => line !== '');
   }
 
-  /** A worker in this process on connections of its own, not yet running. */
-  function newWorker(changes: Partial<Pick<WorkerDeps, 'redis' | 'registry' | 'warehouse' | 'counts'>> = {}): Worker {
-    const connect = () => connectRedis(redisDatabase.url, { role: 'worker', logger: silent });
+  /** A worker in this process on connections of its own, not yet running. `redisUrl`: another way to the same Redis. */
+  function newWorker(
+    changes: Partial<Pick<WorkerDeps, 'redis' | 'registry' | 'warehouse' | 'counts'>> = {},
+    redisUrl = redisDatabase.url,
+  ): Worker {
+    const connect = () => connectRedis(redisUrl, { role: 'worker', logger: silent });
     const connections = { redis: connect(), waitingRedis: connect(), subscriber: connect() };
     const warehouse = createWarehouse(proxied.href);
     const worker = createWorker({
       ...connections,
-      redisUrl: redisDatabase.url,
+      redisUrl,
       registry: registry.registry,
       warehouse,
       config: {
