@@ -254,15 +254,15 @@ export function createLogConsumer({
     },
 
     /**
-     * Before a commit: the visits of events that are not stored because their website is gone or was reset are
-     * remembered no longer.
+     * Before a commit: forgets the visits of events that are not stored because their website is gone or, with
+     * `before`, was reset then: of these only the visits to which no event has come since.
      */
-    forgetVisits({ bytes, starts }: EventRows, numbers: readonly number[]): Promise<void> {
+    forgetVisits({ bytes, starts }: EventRows, numbers: readonly number[], before?: Date): Promise<void> {
       const sessions = numbers.map((number) => {
         const start = starts[number] ?? 0;
         return { websiteId: websiteIdOf(bytes, start), sessionId: sessionIdOf(bytes, start) };
       });
-      return forgetVisits(redis, partitions, sessions);
+      return forgetVisits(redis, partitions, sessions, before);
     },
 
     /** After the last batch: leaves no idle consumer behind. */

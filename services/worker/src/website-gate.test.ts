@@ -32,8 +32,8 @@ function createFixture(statuses: Record<string, WebsiteStatus | null>) {
   });
   /** The events that are let in. */
   const admitted = async (events: LoggedEvent[]): Promise<LoggedEvent[]> =>
-    (await admit(rowsOf(events))).flatMap((row) => events[row] ?? []);
-  return { gate: { admit: admitted, forget }, state, statuses };
+    (await admit(rowsOf(events))).admitted.flatMap((row) => events[row] ?? []);
+  return { gate: { admit: admitted, forget }, judge: admit, state, statuses };
 }
 
 test('events of deleted and of unknown websites are kept out, in the order of the others', async () => {
@@ -47,6 +47,14 @@ test('events collected before the reset are kept out, whatever their event time'
   const before = { ...event(a, collectedAt - 1), createdAtMs: collectedAt + 1_000 };
   const backfilled = { ...event(a, collectedAt), createdAtMs: 0 };
   expect(await gate.admit([before, backfilled])).toEqual([backfilled]);
+});
+
+test('what is kept out is told website by website, with the time of its reset', async () => {
+  const resetAt = new Date(collectedAt);
+  const { judge } = createFixture({ [a]: { ...open, resetAt }, [b]: { ...open, deleted: true }, [d]: open });
+  const early = collectedAt - 1;
+  const { removed } = await judge(rowsOf([event(a, early), event(b), event(a), event(c), event(d), event(a, early)]));
+  expect(removed).toEqual([{ numbers: [0, 5], before: resetAt }, { numbers: [1] }, { numbers: [3] }]);
 });
 
 test('a registry that does not answer drops nothing', async () => {

@@ -12,6 +12,14 @@ export const statusLifeMs = 2_000;
 
 const rememberedMax = 20_000;
 
+/** Rows by their numbers. `removed`: what must not be stored, website by website. */
+export type Judgement = {
+  /** In order. */
+  admitted: number[];
+  /** `before`: when the website was reset; none where it was deleted. */
+  removed: { numbers: number[]; before?: Date }[];
+};
+
 /** Keeps out the events of deleted websites, and those collected before their website was reset. */
 export type WebsiteGate = ReturnType<typeof createWebsiteGate>;
 
@@ -53,10 +61,10 @@ export function createWebsiteGate({
 
   return {
     /**
-     * Which rows may be stored, by their numbers, in order. Rejects when the registry does not answer, or so slowly
+     * Tells which rows may be stored. Rejects when the registry does not answer, or so slowly
      * that its answer may be outdated: nothing is dropped on suspicion.
      */
-    async admit({ count, bytes, starts, websiteIds, websites }: EventRows): Promise<number[]> {
+    async admit({ count, bytes, starts, websiteIds, websites }: EventRows): Promise<Judgement> {
       if (remembered.size > rememberedMax) remembered.clear();
       for (;;) {
         const unknown = websiteIds.filter((websiteId) => !isKnown(websiteId));
@@ -65,12 +73,23 @@ export function createWebsiteGate({
       }
       const since = websiteIds.map((websiteId) => admittedSinceMs(remembered.get(websiteId)?.status ?? null));
       const admitted: number[] = [];
+      const removed = new Map<number, Judgement['removed'][number]>();
       for (let row = 0; row < count; row++) {
-        const sinceMs = since[websites[row] ?? 0] ?? Number.POSITIVE_INFINITY;
+        const website = websites[row] ?? 0;
+        const sinceMs = since[website] ?? Number.POSITIVE_INFINITY;
         // Most websites were never reset.
-        if (sinceMs === 0 || collectedAtMsOf(bytes, starts[row] ?? 0) >= sinceMs) admitted.push(row);
+        if (sinceMs === 0 || collectedAtMsOf(bytes, starts[row] ?? 0) >= sinceMs) {
+          admitted.push(row);
+          continue;
+        }
+        const ofWebsite = removed.get(website) ?? {
+          numbers: [],
+          ...(Number.isFinite(sinceMs) && { before: new Date(sinceMs) }),
+        };
+        ofWebsite.numbers.push(row);
+        removed.set(website, ofWebsite);
       }
-      return admitted;
+      return { admitted, removed: [...removed.values()] };
     },
 
     /** To be called on news of a change. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readEventCounts } from '@meridian/queue/event-counts';
 import { createJobs } from '@meridian/queue/jobs';
 import { connectWorker } from '@meridian/queue/test-redis';
@@ -166,6 +167,22 @@ test('a reset removes what was collected before it, stored or in flight; what co
   await expect.poll(() => fixture.storedIds(website), until).toEqual([...later].sort());
   expect(await fixture.storedIds(neighbour)).toEqual([kept]);
   expect(await fixture.ask(`SELECT sum(pageviews) FROM {db}.site_15m WHERE website_id = '${website}'`)).toEqual(['2']);
+});
+
+test('a visit goes on over a reset, also while an event from before it is still in the log', async () => {
+  const websiteId = await fixture.newWebsite();
+  const [goesOn, left] = [randomUUID(), randomUUID()].map((sessionId) => ({ websiteId, sessionId }));
+  await fixture.append({ ...goesOn }, { ...left });
+  const sentMs = Date.now();
+  await expect.poll(() => Date.now()).toBeGreaterThan(sentMs);
+  await fixture.registry.resetWebsite(websiteId, new Date(), testActor);
+  await fixture.append({ ...goesOn });
+  void fixture.newWorker().run();
+  await expect.poll(() => fixture.entriesLeft(), until).toBe(0);
+  expect(await fixture.redis.keys('visits:*')).toHaveLength(1);
+  await fixture.append({ ...goesOn });
+  await expect.poll(() => fixture.storedIds(websiteId), until).toHaveLength(2);
+  expect(await fixture.ask('SELECT uniqExact(visit_id) FROM {db}.events')).toEqual(['1']);
 });
 
 test('with a reset go the dead letters that were collected before it, counted as removed, and what Redis remembers', async () => {

@@ -41,11 +41,11 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
   return async (batch, lost) => {
     const startedAt = performance.now();
     const patiently = createPatience(deps, lost);
-    const admitted = await patiently(() => gate.admit(batch.rows));
+    const { admitted, removed: removedRows } = await patiently(() => gate.admit(batch.rows));
     const deadLetters = await storeEvents(deps, batch, admitted, patiently);
-    const removedRows = numbersBeside(admitted, batch.rows.count);
-    if (removedRows.length > 0) await patiently(() => consumer.forgetVisits(batch.rows, removedRows));
-    const removed = removedRows.length;
+    for (const { numbers, before } of removedRows)
+      await patiently(() => consumer.forgetVisits(batch.rows, numbers, before));
+    const removed = batch.rows.count - admitted.length;
     const isOurs = await patiently(() =>
       untilStopped(consumer.commit(batch, deadLetters, removed), { stopSignal, graceMs: commitGraceMs }),
     );
@@ -61,13 +61,6 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
     else if (outcome.deadLetters > 0) logger.error(outcome, 'batch written, with dead letters');
     else logger.debug(outcome, 'batch written');
   };
-}
-
-/** The numbers below `count` that are not among the given ones, which are in order. */
-function numbersBeside(numbers: readonly number[], count: number): number[] {
-  if (numbers.length === count) return [];
-  const given = new Set(numbers);
-  return Array.from({ length: count }, (_, number) => number).filter((number) => !given.has(number));
 }
 
 /** What of the batch is counted here: of one that another worker ends, nothing else than that. */
