@@ -205,6 +205,16 @@ test(
   patienceMs,
 );
 
+test('whoever stops reading what the command prints ends it without a word', async () => {
+  const piped = startProcess('bash', ['-c', 'set -o pipefail; node_modules/.bin/meridian help | true'], {});
+  expect([await piped.exited, piped.output()]).toEqual([1, '']);
+});
+
+test('an output that cannot be written is told', async () => {
+  const full = startProcess('sh', ['-c', 'node_modules/.bin/meridian help > /dev/full'], {});
+  expect([await full.exited, full.output()]).toEqual([1, expect.stringMatching(/^Standard output: ENOSPC.*\n$/)]);
+});
+
 test(
   'the usage is printed for whoever asks for it, whatever the command and the settings',
   async () => {

@@ -23,6 +23,14 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
+/** What was to be printed did not arrive. */
+function giveUp(error: NodeJS.ErrnoException): never {
+  // EPIPE: whoever read it has seen enough.
+  if (error.code !== 'EPIPE') console.error(`Standard output: ${error.message}`);
+  process.exit(1);
+}
+
+process.stdout.on('error', giveUp);
 const exitCode = await run(process.argv.slice(2));
 // A question to a store that hangs would keep the process alive. What was printed has left it first.
-process.stdout.write('', () => process.exit(exitCode));
+process.stdout.write('', (error) => (error ? giveUp(error) : process.exit(exitCode)));
