@@ -40,7 +40,7 @@ test.each(['is down', 'hangs'] as const)(
   120_000,
 );
 
-test('services that start while Postgres is down run, are not ready, and work by themselves when it is there', async () => {
+test('services that start while Postgres is down run, are not ready, say so in their log, and work by themselves when it is there', async () => {
   const websiteId = await system.newWebsite();
   const members = Object.values(system.members).flat();
   const readiness = () =>
@@ -52,6 +52,8 @@ test('services that start while Postgres is down run, are not ready, and work by
   await Promise.all(members.map((member) => member.start()));
   expect(await readiness()).toEqual(members.map(() => 503));
   expect((await send(websiteId)).status).toBe(503);
+  for (const member of members) // also where nobody asks for /readyz
+    await expect.poll(() => member.process().output()).toMatch(/"level":50,.*"part":"postgres".*"cannot be used"/);
   system.proxies.postgres.goUp();
   await eventually(readiness, (statuses) => statuses.every((status) => status === 200));
   expect((await send(websiteId)).status).toBe(200);

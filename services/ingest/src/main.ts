@@ -4,6 +4,7 @@ import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { createDrain } from '@meridian/runtime/http/drain';
 import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
+import { logOutages } from '@meridian/runtime/log-outages';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -43,12 +44,13 @@ runProcess({ logger }, async (life) => {
   });
   // A store that is away now is connected to later; until then /readyz names it.
   redis.connect().catch(() => {});
+  const stores = { redis: () => redis.ping(), postgres: registry.ping };
+  logOutages({ life, logger }, stores);
 
   const counts = createCollectCounts();
   await serveMetricsOf({ life, logger, config }, collectMetrics(counts));
   const handle = await createIngest({ redis, subscriber, registry, peers, config, counts, logger });
   const { check: stopping, drain } = createDrain(config.STOP_DELAY_MS);
-  const stores = { redis: () => redis.ping(), postgres: registry.ping };
   const routes = createProcessRoutes(handle, { own: { stopping }, stores });
   const server = await listenOrSay('PORT', routes, { port: config.PORT, ...(config.HOST && { host: config.HOST }) });
   life.onStop('http', async () => {

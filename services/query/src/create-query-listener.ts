@@ -7,6 +7,11 @@ import { createInvalidAddressAnswer } from './http/answer-invalid-address.ts';
 import type { QueryDeps } from './query-env.ts';
 import { createPeerAnswers } from './regions/answer-peer.ts';
 
+/** Whether the stores can be used that all processes of the API share. */
+export function storeChecks({ registry, warehouse, redis }: Pick<QueryDeps, 'registry' | 'warehouse' | 'redis'>) {
+  return { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping() };
+}
+
 /** The query API for a node:http server, and what says whether it is alive and ready; `own` checks of that. */
 export function createQueryListener(deps: QueryDeps, own: Record<string, ReadinessCheck> = {}): RequestListener {
   const app = createQueryApp(deps);
@@ -21,9 +26,7 @@ export function createQueryListener(deps: QueryDeps, own: Record<string, Readine
   });
   const answerInvalidAddress = createInvalidAddressAnswer(deps.config.region);
   const answerPeer = createPeerAnswers(deps);
-  const { registry, warehouse, redis } = deps;
-  const stores = { postgres: registry.ping, clickhouse: warehouse.ping, redis: () => redis.ping() };
-  const readiness = createReadiness({ own, stores });
+  const readiness = createReadiness({ own, stores: storeChecks(deps) });
   return (request, response) => {
     if (answerProcessRoute(request, response, readiness) || answerPeer(request, response)) return;
     void answer(request, response).then(() => {

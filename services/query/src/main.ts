@@ -5,6 +5,7 @@ import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { createDrain } from '@meridian/runtime/http/drain';
 import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
+import { logOutages } from '@meridian/runtime/log-outages';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -13,7 +14,7 @@ import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
 import { ensureAdministrator } from './auth/ensure-administrator.ts';
 import { QueryEnvironment, questionMaxMs, questionWaitMaxMs, toQueryConfig } from './config.ts';
-import { createQueryListener } from './create-query-listener.ts';
+import { createQueryListener, storeChecks } from './create-query-listener.ts';
 import { createOnQuery } from './on-query.ts';
 import { onceRegistryAnswers } from './once-registry-answers.ts';
 import { createQueryCounts } from './query-counts.ts';
@@ -44,6 +45,7 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   });
   // A store that is away now is connected to later; until then /readyz names it.
   redis.connect().catch(() => {});
+  logOutages({ life, logger }, storeChecks({ registry, warehouse, redis }));
   await serveMetricsOf({ life, logger, config: env }, counts.metrics());
 
   const { REGION: region, MODE: mode, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;

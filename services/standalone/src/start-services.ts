@@ -3,11 +3,12 @@ import { type CollectCounts, collectMetrics, createCollectCounts } from '@meridi
 import { createIngest } from '@meridian/ingest/create-ingest';
 import { createPeers } from '@meridian/peers/peers';
 import { toQueryConfig } from '@meridian/query/config';
-import { createQueryListener } from '@meridian/query/create-query-listener';
+import { createQueryListener, storeChecks } from '@meridian/query/create-query-listener';
 import { createQueryCounts, type QueryCounts } from '@meridian/query/query-counts';
 import { createFailedJobs } from '@meridian/queue/failed-jobs';
 import { createJobs } from '@meridian/queue/jobs';
 import type { Registry } from '@meridian/registry/registry';
+import { logOutages } from '@meridian/runtime/log-outages';
 import type { Logger } from '@meridian/runtime/logger';
 import type { Life } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -100,6 +101,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
 
   const limits = connect('producer');
   await limits.connect();
+  logOutages({ life, logger }, storeChecks({ registry, warehouse, redis: limits }));
   await serveMetricsOf({ life, logger, config: settings }, [
     ...collectMetrics(counts.collect),
     ...workerMetrics(counts.worker),

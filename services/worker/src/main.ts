@@ -3,6 +3,7 @@ import { logLagMs } from '@meridian/queue/log-level';
 import { createRegistry } from '@meridian/registry/registry';
 import { loadConfig, redactConfig } from '@meridian/runtime/config';
 import { listenOrSay } from '@meridian/runtime/http/listen-or-say';
+import { logOutages } from '@meridian/runtime/log-outages';
 import { createLogger } from '@meridian/runtime/logger';
 import { runProcess } from '@meridian/runtime/process';
 import { connectRedis } from '@meridian/runtime/redis';
@@ -51,6 +52,7 @@ runProcess({ logger }, async (life) => {
     stallMaxMs: config.STALL_MAX_MS,
   });
   const checks = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping, storing };
+  logOutages({ life, logger }, checks);
   const server = await listenOrSay('PORT', createProcessRoutes(checks), {
     port: config.PORT,
     ...(config.HOST && { host: config.HOST }),
