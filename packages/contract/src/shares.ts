@@ -16,10 +16,9 @@ export const ShareSlug = z.string().regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 
 /** Null and an empty text mean: a random one. */
 const WantedSlug = z.preprocess((slug) => slug || undefined, ShareSlug.optional());
 
-/** What is not false is shown. Keys that mean something to a dashboard only are kept. */
+/** What the server goes by. Other keys, such as `overview`, mean something to a dashboard only, and are kept. */
 const ShareParameters = z
   .looseObject({
-    overview: z.boolean().optional(),
     events: z.boolean().optional().describe('false: the link does not show the event log.'),
   })
   .refine((parameters) => !isDeeperThan(parameters, parametersDepthMax), {

@@ -86,6 +86,7 @@ export type TeamListRequest = PageRequest & {
   /** Only teams of which this account is a member; null: all teams. */
   memberId: string | null;
   orderBy: TeamOrder;
+  descending?: boolean | undefined;
 };
 
 export type TeamMember = {
@@ -180,7 +181,6 @@ export type PageRequest = {
   maxResults?: number | undefined;
   /** Part of a name, in any letter case; no character in it means anything but itself. */
   search?: string | undefined;
-  descending?: boolean | undefined;
 };
 
 /** Of whom a list shows websites: of an account and of teams, or of everybody. */
@@ -191,6 +191,7 @@ export type WebsiteListRequest = PageRequest & {
   /** Only websites stored in this region. */
   region: string;
   orderBy: WebsiteOrder;
+  descending?: boolean | undefined;
 };
 
 export type SegmentType = 'segment' | 'cohort';

@@ -54,7 +54,7 @@ export async function listTeamMembers(db: Database, teamId: string, request: Pag
         .from(teamUser)
         .innerJoin(userAccount, ofAccounts)
         .where(matching)
-        .orderBy(...sortedBy(userAccount.username, teamUser.userId, request.descending))
+        .orderBy(...sortedBy(userAccount.username, teamUser.userId))
         .limit(limit)
         .offset(offset),
   });

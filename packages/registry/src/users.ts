@@ -65,10 +65,10 @@ export async function findUserByUsername(db: Database, username: string): Promis
 }
 
 /** Null also for a deleted user and for an id that is no UUID. */
-export async function findUserById(db: Database, id: string): Promise<UserCredentials | null> {
+export async function findUserById(db: Database, id: string): Promise<User | null> {
   if (!isUuid(id)) return null;
   const [found] = await db
-    .select(credentialColumns)
+    .select(userColumns)
     .from(userAccount)
     .where(and(eq(userAccount.id, id), notDeleted));
   return found ?? null;
@@ -173,7 +173,7 @@ export async function listUsers(db: Database, request: PageRequest): Promise<Pag
         .select(userColumns)
         .from(userAccount)
         .where(matching)
-        .orderBy(...sortedBy(userAccount.username, userAccount.id, request.descending))
+        .orderBy(...sortedBy(userAccount.username, userAccount.id))
         .limit(limit)
         .offset(offset),
   });
