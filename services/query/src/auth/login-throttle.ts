@@ -2,8 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { networkOf } from '@meridian/runtime/http/address';
 import { ApiError } from '@meridian/runtime/http/api-error';
-import type { Logger } from '@meridian/runtime/logger';
-import type { Redis } from 'ioredis';
+import type { QueryDeps } from '../query-env.ts';
 
 const failuresMax = 10;
 const windowMs = 15 * 60_000;
@@ -42,51 +41,55 @@ if failures == 1 or failures == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEY
 /** `unknown`: the password could not be checked. */
 type Outcome = 'right' | 'wrong' | 'unknown';
 
-/** Guards a check of a password; null from the check is a failure. */
-type LoginThrottle = <Proved>(
-  claim: { username: string; address: string },
-  check: () => Promise<Proved | null>,
-) => Promise<Proved | null>;
+type ThrottleDeps = Pick<QueryDeps, 'redis' | 'logger'>;
 
 /**
- * Failed logins per user name and client address (docs/semantics.md "Logins"), counted in Redis for all processes. The
- * throttle throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, and when 10 tries that go on do not end
- * within 10 s; 503 when tries cannot be counted.
+ * Guards a check of a password; null from the check is a failure. Failures are counted per user name and client address
+ * (docs/semantics.md "Logins"), in Redis for all processes.
+ * @throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, and when 10 tries that go on do not end within
+ *   10 s; 503 when tries cannot be counted
  */
-export function createLoginThrottle({ redis, logger }: { redis: Redis; logger: Logger }): LoginThrottle {
-  async function begin(keys: [string, string], tryId: string): Promise<void> {
-    const deadlineMs = performance.now() + waitMaxMs;
-    for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
-      const waitMs = await redis.eval(beginScript, 2, ...keys, failuresMax, tryMaxMs, tryId).catch((cause) => {
-        throw new ApiError('service-unavailable', 'Passwords cannot be checked at the moment.', { cause });
-      });
-      if (waitMs === 0) return;
-      if (waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
-      if (performance.now() > deadlineMs) throw tooMany('Too many logins at once. Try again later.', waitMaxMs);
-      await pause(pauseMs);
-    }
+export async function throttleLogin<Proved>(
+  deps: ThrottleDeps,
+  { username, address }: { username: string; address: string },
+  check: () => Promise<Proved | null>,
+): Promise<Proved | null> {
+  const keys = keysOf(username, address);
+  const tryId = randomUUID();
+  await begin(deps, keys, tryId);
+  let outcome: Outcome = 'unknown';
+  try {
+    const proved = await check();
+    outcome = proved === null ? 'wrong' : 'right';
+    return proved;
+  } finally {
+    await end(deps, keys, tryId, outcome);
   }
+}
 
-  /** Where this fails the slot stays taken for a while, so the limit holds. */
-  async function end(keys: [string, string], tryId: string, outcome: Outcome): Promise<void> {
-    await redis
-      .eval(endScript, 2, ...keys, failuresMax, windowMs, tryId, outcome)
-      .catch((err: unknown) => logger.warn({ err, outcome }, 'outcome of a login not counted'));
+async function begin({ redis }: ThrottleDeps, keys: [string, string], tryId: string): Promise<void> {
+  const deadlineMs = performance.now() + waitMaxMs;
+  for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+    const waitMs = await redis.eval(beginScript, 2, ...keys, failuresMax, tryMaxMs, tryId).catch((cause) => {
+      throw new ApiError('service-unavailable', 'Passwords cannot be checked at the moment.', { cause });
+    });
+    if (waitMs === 0) return;
+    if (waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
+    if (performance.now() > deadlineMs) throw tooMany('Too many logins at once. Try again later.', waitMaxMs);
+    await pause(pauseMs);
   }
+}
 
-  return async ({ username, address }, check) => {
-    const keys = keysOf(username, address);
-    const tryId = randomUUID();
-    await begin(keys, tryId);
-    let outcome: Outcome = 'unknown';
-    try {
-      const proved = await check();
-      outcome = proved === null ? 'wrong' : 'right';
-      return proved;
-    } finally {
-      await end(keys, tryId, outcome);
-    }
-  };
+/** Where this fails the slot stays taken for a while, so the limit holds. */
+async function end(
+  { redis, logger }: ThrottleDeps,
+  keys: [string, string],
+  tryId: string,
+  outcome: Outcome,
+): Promise<void> {
+  await redis
+    .eval(endScript, 2, ...keys, failuresMax, windowMs, tryId, outcome)
+    .catch((err: unknown) => logger.warn({ err, outcome }, 'outcome of a login not counted'));
 }
 
 function tooMany(message: string, waitMs: number): ApiError {

@@ -1,6 +1,6 @@
 import { verifyPassword } from '@meridian/registry/credentials';
 import type { QueryDeps } from '../query-env.ts';
-import { createLoginThrottle } from './login-throttle.ts';
+import { throttleLogin } from './login-throttle.ts';
 
 type PasswordClaim = {
   username: string;
@@ -15,11 +15,11 @@ type PasswordClaim = {
  * @throws ApiError 429 after too many failures
  */
 export async function provePassword(
-  { registry, redis, logger }: Pick<QueryDeps, 'registry' | 'redis' | 'logger'>,
+  deps: Pick<QueryDeps, 'registry' | 'redis' | 'logger'>,
   { username, password, address }: PasswordClaim,
 ) {
-  return createLoginThrottle({ redis, logger })({ username, address }, async () => {
-    const user = await registry.findUserByUsername(username);
+  return throttleLogin(deps, { username, address }, async () => {
+    const user = await deps.registry.findUserByUsername(username);
     return (await verifyPassword(user?.passwordHash, password)) ? user : null;
   });
 }
