@@ -18,7 +18,7 @@ const logInTo = (region: 'us' | 'eu') => logIn(`${origin(0)}/v1/${region}`, 'adm
 
 beforeAll(async () => {
   const env = { DATA_DIR: dataDir, PORT: String(port), ADMIN_PASSWORD: 'two-regions' };
-  started = startProcess('npm', ['start', '--', '--regions', 'us,eu'], env);
+  started = startProcess('npm', ['start', '--', '--regions', 'us,eu'], env, true);
   await untilReady(started, `${origin(1)}/readyz`, 180_000);
 }, 300_000);
 afterAll(async () => {
@@ -158,6 +158,14 @@ test('a region that is killed starts again, and the other one answers all the ti
     120_000,
   );
 }, 300_000);
+
+test('Ctrl-C, which reaches every process of the terminal, ends all regions and starts none again', async () => {
+  const restarts = () => started.output().match(/it starts again/g)?.length ?? 0;
+  const before = restarts();
+  process.kill(-started.pid, 'SIGINT');
+  await started.exited;
+  expect(restarts()).toBe(before);
+}, 120_000);
 
 async function pidOf(region: string): Promise<number> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -1,5 +1,4 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -33,7 +32,6 @@ export async function startRegions(
         `${store} names one store, and regions share none: leave it out, or start one region at a time.`,
       );
   const dataDir = resolve(config.DATA_DIR);
-  mkdirSync(dataDir, { recursive: true });
   const registry = await orStartError('The regions cannot start', async () => {
     // One start on a directory at a time, of one region or of several: what is noted in it is that start's.
     const lock = lockDataDir(dataDir);
@@ -58,6 +56,8 @@ export async function startRegions(
   };
   noteRegions(dataDir, { peers: shared.PEERS, databaseUrl: registry.databaseUrl });
   life.onStop('note', () => noteRegions(dataDir, null));
+  // Ctrl-C reaches all of them at once, though they are stopped one after the other: none starts again from then on.
+  const all = { areStopping: false };
   // One after the other: the first one makes the administrator, and tells of it.
   for (const [i, region] of regions.entries()) {
     const own = {
@@ -66,7 +66,7 @@ export async function startRegions(
       DATA_DIR: join(dataDir, region),
       ...(config.METRICS_PORT && { METRICS_PORT: String(config.METRICS_PORT + i) }),
     };
-    await keepRunning(region, { env: { ...env, ...shared, ...own, REGIONS: '' }, isFirst: i === 0, life });
+    await keepRunning(region, { env: { ...env, ...shared, ...own, REGIONS: '' }, isFirst: i === 0, life, all });
   }
   console.log(regions.map((region, i) => `Region ${region}: ${origins[i]}`).join('\n'));
 }
@@ -74,22 +74,21 @@ export async function startRegions(
 /** Resolves when the region is ready. Its death is no other one's: it starts again. */
 async function keepRunning(
   region: string,
-  { env, isFirst, life }: { env: NodeJS.ProcessEnv; isFirst: boolean; life: Life },
+  { env, isFirst, life, all }: { env: NodeJS.ProcessEnv; isFirst: boolean; life: Life; all: { areStopping: boolean } },
 ): Promise<void> {
   let child = start();
-  let isStopping = false;
   life.onStop(region, () => {
-    isStopping = true;
+    all.areStopping = true;
     return end(child);
   });
 
   function start() {
     const started = spawn(process.execPath, [...process.execArgv, main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     started.once('exit', (code, signal) => {
-      if (isStopping || !wasReady) return;
+      if (all.areStopping || !wasReady) return;
       console.error(`Region ${region} has ended (${signal ?? code}); it starts again.`);
       setTimeout(() => {
-        if (isStopping) return;
+        if (all.areStopping) return;
         child = start();
         child.stdout.resume();
       }, againAfterMs);
