@@ -74,6 +74,7 @@ export function runProcess(
   });
 
   start(life).catch((error: unknown) => {
+    if (stopping) return; // it found gone what the stop has taken from it
     if (error instanceof ConfigError || error instanceof StartError) console.error(error.message);
     else logger.error({ err: error }, 'start failed');
     void life.stop(1);
