@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@meridian/embedded/ports';
@@ -39,4 +39,13 @@ test('a Redis that cannot be used is told with the reason', async () => {
 test('a store of which no address answers is told with the reason', async () => {
   const DATABASE_URL = `postgres://localhost:${await freePort()}/meridian`;
   expect(await refusal({ DATABASE_URL })).toMatch(/^PostgreSQL \(DATABASE_URL\) cannot be used: .*ECONNREFUSED.*$/);
+}, 60_000);
+
+test('a data directory that is a file is told with its variable', async () => {
+  const DATA_DIR = join(folder, 'file');
+  await writeFile(DATA_DIR, '');
+  const env = { DATA_DIR, REDIS_URL: '', CLICKHOUSE_URL: '' };
+  const why = `The data directory ${DATA_DIR} (DATA_DIR) cannot be used: EEXIST`;
+  expect(await refusal(env)).toContain(why);
+  expect(await refusal(env, '--regions', 'us,eu')).toContain(why);
 }, 60_000);

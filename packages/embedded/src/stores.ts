@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { startClickHouse } from './clickhouse-store.ts';
 import { endOrphans, openDataDir } from './data-dir.ts';
@@ -48,7 +48,6 @@ export type Stores = {
 export async function startStores(options: StoresOptions): Promise<Stores> {
   const { only = storeNames, onProgress = () => {}, log = () => {}, ports = {} } = options;
   const dataDir = resolve(options.dataDir);
-  mkdirSync(dataDir, { recursive: true });
   const lock = lockDataDir(dataDir);
   const host = createStoreHost({ dataDir: openDataDir(dataDir), ports, onProgress, log });
   let stopped: Promise<void> | undefined;
