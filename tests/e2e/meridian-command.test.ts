@@ -196,6 +196,20 @@ test(
       expect(stderr).toMatch(/^Redis \(REDIS_URL\): connect ECONNREFUSED/);
       expect(stderr).not.toContain('secret');
     }
+    const noDatabase = new URL(stores.env.CLICKHOUSE_URL);
+    noDatabase.pathname = '/none';
+    const noUser = new URL(stores.env.CLICKHOUSE_URL);
+    noUser.username = 'nobody';
+    for (const [CLICKHOUSE_URL, why, ...args] of [
+      [noDatabase.href, 'Database none does not exist', 'check-rollups'],
+      [noUser.href, '.*[Aa]uthentication failed', 'check-rollups'],
+      [noUser.href, '.*[Aa]uthentication failed', 'migrate'],
+      [noUser.href, '.*[Aa]uthentication failed', 'migrate', '--dry-run'],
+    ] as const) {
+      const { code, stderr, stdout } = await runMeridian({ ...stores.env, CLICKHOUSE_URL }, ...args);
+      expect([args, code, stdout]).toEqual([args, 1, '']);
+      expect(stderr).toMatch(new RegExp(`^ClickHouse \\(CLICKHOUSE_URL\\): ${why}.*\n$`));
+    }
     const unknown = await runMeridian({ DATA_DIR: `/nowhere/${randomUUID()}` }, 'dead-letters', 'list');
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('REDIS_URL is not set')]);
     const wrong = await runMeridian({ ...stores.env, EVENT_LOG_PARTITIONS: 'abc' }, 'doctor');

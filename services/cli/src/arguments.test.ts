@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   checkOptions,
   parseFlag,
+  parseId,
   parseListArguments,
   parseOptions,
   parseRollupArguments,
@@ -31,6 +32,14 @@ test.each([
 test('a target is one id, or all when that is said', () => {
   expect(parseTarget(['0:1-1'])).toEqual({ id: '0:1-1' });
   expect(parseTarget(['--all'])).toBe('all');
+});
+
+test('what is shown is one id, and the refusal does not offer all', () => {
+  expect(parseId(['0:1-1'])).toBe('0:1-1');
+  for (const args of [[], ['0:1-1', '0:2-1'], ['--all']]) {
+    expect(() => parseId(args)).toThrow(UsageError);
+    expect(() => parseId(args)).not.toThrow('or --all');
+  }
 });
 
 test.each([[], ['0:1-1', '--all'], ['0:1-1', '0:2-1'], ['--force', '0:1-1']])(

@@ -68,6 +68,13 @@ export function regionAmong(regions: readonly string[]) {
   return z.string().refine((name) => regions.includes(name), message);
 }
 
+/** One id. */
+export function parseId(args: string[]): string {
+  const [id, ...more] = parseOrExplain(() => parseArgs({ args, allowPositionals: true })).positionals;
+  if (id === undefined || more.length > 0) throw new UsageError('Give one id');
+  return id;
+}
+
 /** One id or all. */
 export function parseTarget(args: string[]): { id: string } | 'all' {
   const { values, positionals } = parseOrExplain(() =>

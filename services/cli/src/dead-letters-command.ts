@@ -1,6 +1,6 @@
 import type { DeadLetters } from '@meridian/queue/dead-letters';
 import type { StoredLetter } from '@meridian/queue/letter';
-import { parseListArguments, parseTarget } from './arguments.ts';
+import { parseId, parseListArguments, parseTarget } from './arguments.ts';
 import { messageOf } from './checks/finding.ts';
 import { type Print, printable, shorten, toPrintableJson, toTable } from './print.ts';
 import { UsageError } from './usage.ts';
@@ -46,10 +46,9 @@ function describe({ content, eventCount }: StoredLetter): [website: string, even
 }
 
 async function show(letters: DeadLetters, args: string[], print: Print): Promise<number> {
-  const target = parseTarget(args);
-  if (target === 'all') throw new UsageError('dead-letters show takes one id');
-  const letter = await letters.find(target.id);
-  if (!letter) return tellMissing(print, target.id);
+  const id = parseId(args);
+  const letter = await letters.find(id);
+  if (!letter) return tellMissing(print, id);
   print(toPrintableJson(toShown(letter), 2));
   return 0;
 }

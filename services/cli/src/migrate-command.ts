@@ -4,13 +4,19 @@ import { StartError } from '@meridian/runtime/process';
 import { retry } from '@meridian/runtime/retry';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { parseFlag } from './arguments.ts';
-import { messageOf } from './checks/finding.ts';
-import { type Print, printable } from './print.ts';
+import type { Print } from './print.ts';
+import { tellingOf } from './telling-of.ts';
 
 /** How long a store may take to come up when everything is started at once. */
 const storeWaitMaxMs = 60_000;
 
-/** Codes of Node and of Postgres (57P03: the server is starting) that say that nothing has been done yet. */
+const postgresName = 'Postgres (DATABASE_URL)';
+const clickhouseName = 'ClickHouse (CLICKHOUSE_URL)';
+
+/**
+ * Codes of Node and of Postgres (57P03: the server is starting): there was no connection, or it broke. A migration that
+ * was cut short may be run again.
+ */
 const unreachable = ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ETIMEDOUT', '57P03'];
 
 type MigrateDeps = {
@@ -31,20 +37,25 @@ type MigrateDeps = {
 export async function runMigrate(deps: MigrateDeps, args: string[], print: Print): Promise<number> {
   if (parseFlag(args, 'dry-run')) return tellPlan(deps, print);
   const { databaseUrl, warehouse, cluster, retentionDays } = deps;
-  await whenReachable('Postgres', deps.report, () =>
-    migrate(databaseUrl, async () => {
-      await whenReachable('ClickHouse', deps.report, () => warehouse.migrate(cluster));
-      await warehouse.setRetention(retentionDays);
-    }),
+  const migrateClickHouse = async () => {
+    await warehouse.migrate(cluster);
+    await warehouse.setRetention(retentionDays);
+  };
+  await tellingOf(postgresName, () =>
+    whenReachable('Postgres', deps.report, () =>
+      migrate(databaseUrl, () =>
+        tellingOf(clickhouseName, () => whenReachable('ClickHouse', deps.report, migrateClickHouse)),
+      ),
+    ),
   );
   print('Postgres and ClickHouse have the schema of this version.');
   return 0;
 }
 
 async function tellPlan({ databaseUrl, warehouse, retentionDays }: MigrateDeps, print: Print): Promise<number> {
-  const postgres = await reading('Postgres (DATABASE_URL)', readPostgresState(databaseUrl));
-  const clickhouse = await reading('ClickHouse (CLICKHOUSE_URL)', warehouse.readState());
-  const retention = await reading('ClickHouse (CLICKHOUSE_URL)', warehouse.planRetention(retentionDays));
+  const postgres = await tellingOf(postgresName, () => readPostgresState(databaseUrl));
+  const clickhouse = await tellingOf(clickhouseName, () => warehouse.readState());
+  const retention = await tellingOf(clickhouseName, () => warehouse.planRetention(retentionDays));
   const steps = [
     ...postgres.missingMigrations.map((name) => `Postgres: ${name}`),
     ...clickhouse.missingMigrations.map((name) => `ClickHouse: ${name}`),
@@ -53,12 +64,6 @@ async function tellPlan({ databaseUrl, warehouse, retentionDays }: MigrateDeps, 
   for (const step of steps) print(step);
   print(steps.length === 0 ? 'There is nothing to do.' : `${steps.length} steps would be taken.`);
   return steps.length === 0 ? 0 : 1;
-}
-
-async function reading<Value>(store: string, answer: Promise<Value>): Promise<Value> {
-  return answer.catch((error: unknown) => {
-    throw new StartError(`${store}: ${printable(messageOf(error))}`);
-  });
 }
 
 async function whenReachable(store: string, report: Print, work: () => Promise<void>): Promise<void> {

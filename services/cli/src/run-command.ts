@@ -6,6 +6,7 @@ import { messageOf } from './checks/finding.ts';
 import { type CliConfig, findInstallation } from './config.ts';
 import { type Print, printable } from './print.ts';
 import type { RegistryCommand } from './run-registry-command.ts';
+import { tellingOf } from './telling-of.ts';
 import { UsageError } from './usage.ts';
 
 const answerMaxMs = 30_000;
@@ -69,7 +70,7 @@ async function checkRollups(config: Readonly<CliConfig>, args: string[], print: 
   ]);
   const rollups = createRollupCheck(findInstallation(config).addresses.clickhouse());
   try {
-    return await runCheckRollups(rollups, args, new Date(), print);
+    return await tellingOf('ClickHouse (CLICKHOUSE_URL)', () => runCheckRollups(rollups, args, new Date(), print));
   } finally {
     await rollups.close();
   }
