@@ -21,7 +21,7 @@ export const WorkerSettings = z.object({
   /** How long the first event of an insert waits for more. */
   FLUSH_MAX_WAIT_MS: wholeNumber(0, 10_000).default(250),
   /** After this time without a sign of life another worker takes a batch over. */
-  RECLAIM_IDLE_MS: wholeNumber(1_000).default(15_000),
+  RECLAIM_IDLE_MS: wholeNumber(1_000, 3_600_000).default(15_000),
 });
 export type WorkerSettings = z.infer<typeof WorkerSettings>;
 
