@@ -39,7 +39,7 @@ const meanings: Record<ErrorCode, string> = {
   'unsupported-media-type': 'The body is a form or has an unknown encoding.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another body.',
   'rate-limited': 'Too many requests.',
-  'headers-too-large': 'Address and headers are longer than 16 KB.',
+  'headers-too-large': 'Address and headers are longer than 16 KB, or more than 200 headers.',
   'server-error': 'A fault of the server.',
   'service-unavailable': 'A store cannot be reached, or a question took too long. Worth trying again.',
 };
