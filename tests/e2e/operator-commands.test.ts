@@ -39,6 +39,17 @@ beforeAll(async () => {
 }, patienceMs);
 
 test(
+  'a plan for another cluster than that of the tables is refused, as the migration is',
+  async () => {
+    const other = { DATABASE_URL, CLICKHOUSE_URL, CLICKHOUSE_CLUSTER: 'other' };
+    const refused = await runMeridian(other, 'migrate', '--dry-run');
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/^ClickHouse \(CLICKHOUSE_URL\): .* on a single node, but .*CLUSTER is other\n$/);
+  },
+  patienceMs,
+);
+
+test(
   'on cloud the first account, its key and its website come from the command, and the audit log tells of them',
   async () => {
     const username = unique('ada');

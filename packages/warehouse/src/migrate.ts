@@ -111,7 +111,7 @@ export function fillPlaceholders(sql: string, cluster?: string): string {
 }
 
 /** Rows of a single node do not come to a cluster by themselves, and another cluster has others. */
-async function refuseOtherCluster(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
+export async function refuseOtherCluster(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
   const [exists] = await rowsOf<{ result: number }>(client, 'EXISTS TABLE schema_migrations');
   if (exists?.result !== 1) return;
   const made = await readCluster(client);

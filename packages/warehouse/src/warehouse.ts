@@ -5,7 +5,7 @@ import { findRecentSessions } from './find-recent-sessions.ts';
 import { findStoredEventIds } from './find-stored-event-ids.ts';
 import { insertEvents, insertSessionProperties } from './insert.ts';
 import { isValidExpression } from './is-valid-expression.ts';
-import { migrate } from './migrate.ts';
+import { migrate, refuseOtherCluster } from './migrate.ts';
 import { purgeCollectedBefore, purgeWebsite } from './purge.ts';
 import { type ActiveVisitorsContext, getActiveVisitors } from './queries/active-visitors.ts';
 import { type LogOptions, listEvents } from './queries/event-log.ts';
@@ -68,6 +68,8 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
   return {
     /** Creates the database if it is missing and brings its schema up to date. */
     migrate: (cluster?: string) => migrate(address, cluster),
+    /** Rejects, as `migrate` would, when the tables were made for another cluster, or for none. */
+    refuseOtherCluster: reading(refuseOtherCluster),
     setRetention: writing(setRetention),
     planRetention: reading(planRetention),
     insertEvents: writing(insertEvents),

@@ -21,7 +21,7 @@ const unreachable = ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'EH
 
 type MigrateDeps = {
   databaseUrl: string;
-  warehouse: Pick<Warehouse, 'migrate' | 'setRetention' | 'planRetention' | 'readState'>;
+  warehouse: Pick<Warehouse, 'migrate' | 'setRetention' | 'planRetention' | 'readState' | 'refuseOtherCluster'>;
   /** Name of the ClickHouse cluster on which the tables are created; undefined on a single server. */
   cluster: string | undefined;
   /** For how many days events are kept; undefined: for ever. */
@@ -52,9 +52,13 @@ export async function runMigrate(deps: MigrateDeps, args: string[], print: Print
   return 0;
 }
 
-async function tellPlan({ databaseUrl, warehouse, retentionDays }: MigrateDeps, print: Print): Promise<number> {
+async function tellPlan(
+  { databaseUrl, warehouse, cluster, retentionDays }: MigrateDeps,
+  print: Print,
+): Promise<number> {
   const postgres = await tellingOf(postgresName, () => readPostgresState(databaseUrl));
   const clickhouse = await tellingOf(clickhouseName, () => warehouse.readState());
+  await tellingOf(clickhouseName, () => warehouse.refuseOtherCluster(cluster));
   const retention = await tellingOf(clickhouseName, () => warehouse.planRetention(retentionDays));
   const steps = [
     ...postgres.missingMigrations.map((name) => `Postgres: ${name}`),
