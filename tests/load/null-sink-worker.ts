@@ -16,6 +16,7 @@ const nullSink: WorkerDeps['warehouse'] = {
   findStoredEventIds: async () => new Set(),
   findRecentSessions: async () => [],
   untilInsertsEnd: async () => {},
+  remembersTokensSince: async () => true,
   purgeWebsite: async () => {},
   purgeCollectedBefore: async () => {},
 };

@@ -14,6 +14,11 @@ export type LogBatch = {
   unreadable: { partition: number; reason: string; entry: string; eventCount: number }[];
   /** Some of the events may be stored under another token than the batch's: ask which before storing. */
   mayBeStored: boolean;
+  /**
+   * Of a batch that another worker began, and may have stored under its token: when its last entry came, before that.
+   * Redis's clock, Unix ms.
+   */
+  begunAfterMs: number | null;
 };
 
 /** An entry as Redis gives it: its id, and names and values of its fields. */
@@ -38,7 +43,13 @@ export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStore
       known.push({ partition, fields, packed: valueAt(fields, 'rows'), visitIds: valueAt(fields, 'visitIds') });
     }
   }
-  return { token: token ?? tokenOf(entryIds), entryIds, mayBeStored: mayBeStored || isReplay, ...readEntries(known) };
+  return {
+    token: token ?? tokenOf(entryIds),
+    entryIds,
+    mayBeStored: mayBeStored || isReplay,
+    begunAfterMs: token === undefined ? null : Math.max(...entryIds.flatMap((ids) => ids.slice(-1).map(timeOf))),
+    ...readEntries(known),
+  };
 }
 
 /** All entries at once; one by one where that makes no sense, to find out which of them it is. */
@@ -69,6 +80,9 @@ function readEntries(entries: readonly Entry[]): Pick<LogBatch, 'rows' | 'unread
     return { rows: findRows(Buffer.concat(parts), readable), unreadable };
   }
 }
+
+/** Ids of entries are <Unix ms>-<number>. */
+const timeOf = (id: string): number => Number.parseInt(id, 10);
 
 function tokenOf(entryIds: readonly (readonly string[])[]): string {
   return createHash('sha256').update(JSON.stringify(entryIds)).digest('base64url');

@@ -36,15 +36,11 @@ async function connect(redisUrl: string): Promise<void> {
   log = createEventLog({ redis, partitions, ids: ids.ids, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
 
-async function consumer(
-  name: string = randomUUID(),
-  idleMs = reclaimIdleMs,
-  now = () => new Date(),
-): Promise<LogConsumer> {
+async function consumer(name: string = randomUUID(), idleMs = reclaimIdleMs): Promise<LogConsumer> {
   const [own, waitingRedis] = [await connectWorker(url), await connectWorker(url)];
   onTestFinished(() => own.disconnect());
   onTestFinished(() => waitingRedis.disconnect());
-  return createLogConsumer({ redis: own, waitingRedis, partitions, consumer: name, reclaimIdleMs: idleMs, now });
+  return createLogConsumer({ redis: own, waitingRedis, partitions, consumer: name, reclaimIdleMs: idleMs });
 }
 
 /** Appends events of as many websites, and gives their ids, in order. */
@@ -246,13 +242,14 @@ describe('exactly once', () => {
     expect(await last.commit(taken, [])).toBe(true);
   });
 
-  test('a batch that was begun long ago may be stored under a token that nobody remembers', async () => {
+  test('a batch that is taken over tells since when it may be stored under its token, one that is begun does not', async () => {
     const first = await consumer();
     await first.next({ eventsMax: 0, maxWaitMs: 1 });
     await append(10);
-    expect((await getBatch(first)).mayBeStored).toBe(false);
-    const later = await consumer(undefined, undefined, () => new Date(Date.now() + 601_000));
-    expect((await getBatch(later)).mayBeStored).toBe(true);
+    const batch = await getBatch(first);
+    expect(batch.begunAfterMs).toBeNull();
+    const newestMs = Math.max(...batch.entryIds.flat().map((id) => Number.parseInt(id, 10)));
+    expect((await getBatch(await consumer())).begunAfterMs).toBe(newestMs);
   });
 
   test('a batch is taken over again and again until somebody ends it', async () => {

@@ -26,11 +26,6 @@ const entriesMax = 5_000;
  * row opens a visit. A usual batch of 50,000 rows has half of it.
  */
 const batchBytesMax = 32 * entryBytesMax;
-/**
- * ClickHouse remembers the tokens of the last 10,000 blocks of a table (see its migrations). A batch that was begun
- * before that, which a Redis that was restored from a copy can bring back, must not be sent again unasked.
- */
-const tokenTrustMs = 600_000;
 /** How long a read waits for a first entry: also how long a stop may take. */
 const idleReadMs = 500;
 
@@ -39,15 +34,15 @@ export type DeadLetter = { event: EventRow; reason: string };
 
 /**
  * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so),
- * `commit`. Stores must take a batch's token as the name of its rows: a batch may be stored again under the same token;
- * under others only after `writeManifest` with `mayBeStored`.
+ * `commit`. Stores must take a batch's token as the name of its rows: a batch may be stored again under the same token,
+ * as long as they remember it; under others only after `writeManifest` with `mayBeStored`.
  */
 export type LogConsumer = ReturnType<typeof createLogConsumer>;
 
 /**
  * `redis`: waits for Redis when it is away. `waitingRedis`: another such connection, used for waiting reads only.
  * `consumer`: a name that no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long
- * counts as abandoned; its worker must hold it more often. `now`: the time of dead letters, and what an old batch is.
+ * counts as abandoned; its worker must hold it more often. `now`: the time of dead letters.
  */
 export function createLogConsumer({
   redis,
@@ -131,11 +126,6 @@ export function createLogConsumer({
     }
   }
 
-  function isOld(entries: RawEntry[][]): boolean {
-    const newest = entries.flatMap((list) => list.slice(-1)).map(([id]) => Number.parseInt(id.toString(), 10));
-    return now().getTime() - Math.max(0, ...newest) > tokenTrustMs;
-  }
-
   async function restartHasSettled(): Promise<void> {
     const restMs = preparedAt + restartSettlesMs - performance.now();
     if (restMs > 0) await delay(restMs);
@@ -150,7 +140,7 @@ export function createLogConsumer({
       return null;
     }
     const [token, entries, mayBeStored] = found as [Buffer, RawEntry[][], number];
-    if (token.length > 0) return toLogBatch(entries, mayBeStored === 1 || isOld(entries), token.toString());
+    if (token.length > 0) return toLogBatch(entries, mayBeStored === 1, token.toString());
     await restartHasSettled();
     return begin(toLogBatch(entries, true));
   }

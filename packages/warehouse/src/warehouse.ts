@@ -17,6 +17,7 @@ import { getStats } from './queries/stats.ts';
 import type { DateRange, Question } from './question.ts';
 import { createQuestionChannel } from './question-channel.ts';
 import { createChooseReadFrom, lookMaxMs, type ReadFrom } from './read-from.ts';
+import { remembersTokensSince } from './remembers-tokens.ts';
 import { createWithinRetention, planRetention, setRetention } from './retention.ts';
 import { compareRollups, drawActiveWebsites } from './rollups/compare.ts';
 import { createRunQuery, type OnQuery, type QueryContext, readSettings } from './run-query.ts';
@@ -76,6 +77,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
     insertSessionProperties: writing(insertSessionProperties),
     findStoredEventIds: reading(findStoredEventIds),
     untilInsertsEnd: reading(untilInsertsEnd),
+    remembersTokensSince: reading(remembersTokensSince),
     findRecentSessions: reading(findRecentSessions),
     getStats: (question: Question) => asking(question, (kept, from) => getStats(run, kept, from)),
     getPageviewSeries: (question: Question, bucketStarts: readonly number[]) =>

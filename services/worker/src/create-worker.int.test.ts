@@ -3,6 +3,7 @@ import { deadLettersKey, partitionOf } from '@meridian/queue/log-keys';
 import { RegistryError } from '@meridian/registry/registry-error';
 import { testActor } from '@meridian/registry/registry-fixtures';
 import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
+import { createTestSite } from '@meridian/warehouse/test-site';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -157,6 +158,30 @@ describe('while a store is away', () => {
     await untilConsumed();
     expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
     expect(await fixture.storedIds()).toEqual(ids);
+  });
+
+  test('ClickHouse has forgotten the token of a stored batch that another worker takes over: nothing is doubled', async () => {
+    const websiteId = await fixture.newWebsite();
+    for (const table of ['events', 'site_15m', 'site_visits', 'site_texts'])
+      await fixture.ask(`ALTER TABLE {db}.${table} MODIFY SETTING non_replicated_deduplication_window = 10`);
+    const first = fixture.newWorker();
+    const running = first.run();
+    await expect.poll(() => fixture.redis.exists('events-restart')).toBe(1); // what is there at the first look is asked about
+    fixture.proxy.loseAnswers(1_000);
+    const ids = await fixture.append(...many(10, () => ({ websiteId })));
+    await expect.poll(() => fixture.storedIds(), { timeout: 30_000 }).toEqual(ids);
+    fixture.proxy.goDown();
+    await first.stop();
+    await running;
+    fixture.proxy.loseAnswers(0);
+    fixture.proxy.goUp();
+    await createTestSite(fixture.warehouse).insert(many(20, (month) => ({ t: Date.UTC(2020, month, 15) })));
+    const remembersTokensSince: Warehouse['remembersTokensSince'] = (sinceMs) =>
+      fixture.warehouse.remembersTokensSince(sinceMs, { partsMax: 5 });
+    void fixture.newWorker({ warehouse: { ...fixture.warehouse, remembersTokensSince } }).run();
+    await untilConsumed();
+    expect(await fixture.storedIds(websiteId)).toEqual(ids);
+    expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
   });
 
   test('ClickHouse has no memory for whole batches: parts are stored, and what is stored already is completed', async () => {

@@ -39,6 +39,7 @@ export type WorkerDeps = {
     | 'insertSessionProperties'
     | 'findStoredEventIds'
     | 'untilInsertsEnd'
+    | 'remembersTokensSince'
     | 'findRecentSessions'
     | 'purgeWebsite'
     | 'purgeCollectedBefore'

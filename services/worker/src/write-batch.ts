@@ -24,7 +24,10 @@ const commitGraceMs = 3_000;
 export type WriteBatchDeps = {
   consumer: Pick<LogConsumer, 'commit' | 'forgetVisits' | 'writeManifest'>;
   gate: Pick<WebsiteGate, 'admit'>;
-  warehouse: Pick<Warehouse, 'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'untilInsertsEnd'>;
+  warehouse: Pick<
+    Warehouse,
+    'insertEvents' | 'insertSessionProperties' | 'findStoredEventIds' | 'untilInsertsEnd' | 'remembersTokensSince'
+  >;
   logger: Logger;
   counts: WorkerCounts;
   /** The worker stops: waiting ends. What is not stored by then is stored by another worker. */
@@ -122,12 +125,15 @@ async function storeEvents(
   };
   const eventStore = eventStoreOf(deps, batch, patiently, refuse);
   const { byYear, identifies } = sortRows(batch.rows, admitted);
+  const { begunAfterMs } = batch;
   let { mayBeStored } = batch;
+  if (!mayBeStored && begunAfterMs !== null)
+    mayBeStored = !(await patiently(() => deps.warehouse.remembersTokensSince(begunAfterMs)));
   if (mayBeStored) {
     const numbers = [...byYear.values()].flat();
     mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
-    // From now on it is a batch like any other: whoever takes it over sends it whole, which completes the views.
-    if (!mayBeStored) await noteMayBeStored(deps, batch, patiently, false);
+    // If not, it is a batch like any other from now on: whoever takes it over sends it whole, which completes views.
+    await noteMayBeStored(deps, batch, patiently, mayBeStored);
   }
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few
   // enough.

@@ -1,0 +1,35 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { rowsOf } from './client.ts';
+import { readCluster, systemTable } from './cluster.ts';
+
+/**
+ * A table remembers the tokens of its last 10,000 parts (migrate.ts), and a block makes one in each of its partitions:
+ * of 27 years 1,400 in a table of weeks. Half of them leaves room for what is being stored.
+ */
+const partsRememberedMax = 5_000;
+/** ClickHouse still knows for 8 minutes what parts it had that are merged into others by now. */
+const partsKnownMs = 420_000;
+/** Between Redis's clock and ClickHouse's. */
+const clockDifferenceMaxMs = 60_000;
+
+/**
+ * Whether ClickHouse is sure to remember the token of every block that was stored since then (Unix ms), in every table:
+ * such a block may be sent again.
+ */
+export async function remembersTokensSince(
+  client: ClickHouseClient,
+  sinceMs: number,
+  { partsMax = partsRememberedMax }: { partsMax?: number } = {},
+): Promise<boolean> {
+  if (Date.now() - sinceMs >= partsKnownMs) return false;
+  const cluster = await readCluster(client);
+  // What is stored is of one block. Trap: its level is 1 in a table that merges rows.
+  const [row] = await rowsOf<{ most: string }>(
+    client,
+    `SELECT max(parts) AS most FROM (SELECT count() AS parts FROM ${systemTable('parts', cluster)}
+      WHERE database = currentDatabase() AND min_block_number = max_block_number AND modification_time >= fromUnixTimestamp64Milli({since:Int64})
+      GROUP BY hostName(), table)`,
+    { since: sinceMs - clockDifferenceMaxMs },
+  );
+  return Number(row?.most ?? 0) <= partsMax;
+}
