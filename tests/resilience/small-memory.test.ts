@@ -66,11 +66,13 @@ test('a hundred requests of a few kilobytes that unpack to 500 MB cost no worker
   system.proxies.clickhouse.goUp();
 
   const [worker] = system.members.worker;
+  if (!worker) throw new Error('There is no worker');
   const memory: number[] = [];
-  const looking = setInterval(async () => memory.push((await worker?.residentBytes()) ?? 0), 100);
+  const looking = setInterval(async () => memory.push(await worker.residentBytes()), 100);
   await untilLogIsEmpty(system, 120_000);
   clearInterval(looking);
   console.log(`the worker: at most ${Math.round(Math.max(...memory) / 1_048_576)} MB`);
+  expect(Math.min(...memory)).toBeGreaterThan(0);
   expect(Math.max(...memory)).toBeLessThan(workerMaxBytes);
   expect(await allPaths(system.api, neighbour)).toEqual(['/']);
   expect(await system.clickhouse(`SELECT count() FROM {db}.events WHERE website_id = '${websiteId}'`)).toEqual([

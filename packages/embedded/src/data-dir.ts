@@ -32,7 +32,7 @@ export function openDataDir(path: string) {
     /** Whom the data belong to and the stores run under. */
     account,
     /** Loopback is open to every user and every program of the machine, so that all three stores ask for a password. */
-    password: keepSecret(passwordFile),
+    password: existsSync(passwordFile) ? readFileSync(passwordFile, 'utf8').trim() : keepSecret(passwordFile),
 
     /** A directory of the stores; made if absent. */
     makeDirectory(name: string): string {

@@ -107,8 +107,8 @@ export function createLogConsumer({
   /**
    * The next batch, begun: it belongs to this consumer, and its manifest is written. Abandoned ones come first. Null
    * when nothing has come for a while. After an error it may be called again.
-   * A batch closes with `eventsMax` events or `batchBytesMax` bytes (more by at most as many), or `maxWaitMs` after its
-   * first entry was read.
+   * A batch closes with `eventsMax` events or `batchBytesMax` bytes (more by one entry of each partition at most), or
+   * `maxWaitMs` after its first entry was read.
    */
   async function next(limits: { eventsMax: number; maxWaitMs: number }): Promise<LogBatch | null> {
     try {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Logger } from './logger.ts';
 
-/** Longer than a collector's or a worker's event loop ever stands still: the answer may lie there unread. */
+/** Longer than a producer's event loop ever stands still: the answer may lie there unread. */
 const producerSilenceMaxMs = 5_000;
 /** Longer than a read may wait for events (`FLUSH_MAX_WAIT_MS`). */
 const workerSilenceMaxMs = 15_000;

@@ -8,8 +8,8 @@ import { readCluster, systemTable } from './cluster.ts';
  */
 const partsRememberedMax = 5_000;
 /** ClickHouse still knows for 8 minutes what parts it had that are merged into others by now. */
-const partsKnownMs = 420_000;
-/** Between Redis's clock and ClickHouse's. */
+const partsKnownMs = 360_000;
+/** Between the clocks of Redis, which `sinceMs` is of, of ClickHouse and of this process. */
 const clockDifferenceMaxMs = 60_000;
 
 /**

@@ -64,7 +64,10 @@ function publicRoutes(deps: QueryDeps): Hono<QueryEnv> {
 
 /** Routes behind authentication and the rate limit. */
 function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
-  const asking = { ...deps, turns: createQuestionTurns(deps.config.questionLimits, deps.counts) };
+  const newTurns = () => createQuestionTurns(deps.config.questionLimits, deps.counts);
+  const asking = { ...deps, turns: newTurns() };
+  // Lists that may be long are read from Postgres: they do not wait for ClickHouse.
+  const listing = { ...deps, turns: newTurns() };
   return new Hono<QueryEnv>()
     .use(authenticate(deps), serveHomeRegion(deps), rateLimit(deps))
     .route('/', sessionRoutes(deps))
@@ -78,8 +81,8 @@ function callerRoutes(deps: QueryDeps): Hono<QueryEnv> {
     .route('/', websiteTransferRoutes(deps))
     .route('/', teamMemberRoutes(deps))
     .route('/', teamRoutes(deps))
-    .route('/', segmentRoutes(asking))
-    .route('/', shareRoutes(asking))
+    .route('/', segmentRoutes(asking, listing))
+    .route('/', shareRoutes(listing))
     .route('/', statsRoutes(asking))
     .route('/', pageviewsRoutes(asking))
     .route('/', eventsRoutes(asking))

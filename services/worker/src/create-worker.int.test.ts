@@ -192,9 +192,11 @@ describe('while a store is away', () => {
       const bytes = Buffer.concat(rows).length;
       attempts.push(bytes);
       const none = new WarehouseError('limit', 'Memory limit exceeded');
-      // The first attempt fails before its events are stored, the second after that.
-      if (attempts.length === 1) throw none;
-      if (attempts.length > 2) return fixture.warehouse.insertEvents(rows, token);
+      // The whole block fails before its events are stored; of the first part, they are stored, and it goes on to fail.
+      if (bytes === attempts[0]) throw none;
+      const parts = attempts.filter((one) => one !== attempts[0]).length;
+      if (parts > 10) return fixture.warehouse.insertEvents(rows, token);
+      if (parts > 1) throw none;
       for (const view of views) await fixture.ask(`DETACH TABLE {db}.${view}`);
       await fixture.warehouse.insertEvents(rows, token);
       for (const view of views) await fixture.ask(`ATTACH TABLE {db}.${view}`);
@@ -203,8 +205,9 @@ describe('while a store is away', () => {
     const ids = await fixture.append(...many(100, () => ({ websiteId })));
     void fixture.newWorker({ warehouse: { ...fixture.warehouse, insertEvents } }).run();
     await untilConsumed();
-    expect(attempts[1]).toBeLessThan((attempts[0] ?? 0) / 10);
-    expect(attempts[2]).toBe(attempts[1]);
+    const [first, ...parts] = [...new Set(attempts)];
+    expect(Math.max(...parts)).toBeLessThan((first ?? 0) / 10);
+    for (const size of [first, parts[0]]) expect(attempts.filter((one) => one === size).length).toBeGreaterThan(1);
     expect(await fixture.storedIds()).toEqual(ids);
     expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
     expect(await fixture.deadLetters()).toEqual([]);

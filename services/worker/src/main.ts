@@ -51,9 +51,9 @@ runProcess({ logger }, async (life) => {
     lagMs: () => logLagMs(inspector, partitions),
     stallMaxMs: config.STALL_MAX_MS,
   });
-  const checks = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping, storing };
-  logOutages({ life, logger }, checks);
-  const server = await listenOrSay('PORT', createProcessRoutes(checks), {
+  const stores = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping };
+  logOutages({ life, logger }, stores);
+  const server = await listenOrSay('PORT', createProcessRoutes({ ...stores, storing }), {
     port: config.PORT,
     ...(config.HOST && { host: config.HOST }),
   });

@@ -18,6 +18,8 @@ import type { WorkerCounts } from './worker-counts.ts';
 
 /** Properties of sessions of one insert; more by at most those of one event. */
 const portionOfProperties = 50_000;
+/** How often a block is sent again for which ClickHouse had no memory, before it is cut: others may hold it for a moment. */
+const memoryRetriesMax = 3;
 /** How long a stop waits for Redis to end a batch that is stored. */
 const commitGraceMs = 3_000;
 
@@ -45,7 +47,7 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
     const startedAt = performance.now();
     const patiently = createPatience(deps, lost);
     const { admitted, removed: removedRows } = await patiently(() => gate.admit(batch.rows));
-    const deadLetters = await storeEvents(deps, batch, admitted, patiently);
+    const { deadLetters, mayBeStored } = await storeEvents(deps, batch, admitted, patiently);
     for (const { numbers, before } of removedRows)
       await patiently(() => consumer.forgetVisits(batch.rows, numbers, before));
     const removed = batch.rows.count - admitted.length;
@@ -56,7 +58,7 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: 
       events: batch.rows.count,
       removed,
       deadLetters: deadLetters.length + batch.unreadable.length,
-      mayBeStored: batch.mayBeStored,
+      mayBeStored,
       durationMs: Math.round(performance.now() - startedAt),
     };
     countBatch(counts, batch, { isOurs, removed, letters: deadLetters.length });
@@ -109,16 +111,23 @@ function isPassing(error: unknown): boolean {
 
 const isRefusal = (error: unknown): boolean => error instanceof WarehouseError && error.kind === 'data';
 const isTooLarge = (error: unknown): boolean => error instanceof WarehouseError && error.kind === 'limit';
-/** Of the insert of a block that may be cut. */
-const isPassingForBlock = (error: unknown): boolean => isPassing(error) && !isTooLarge(error);
 
-/** Stores the rows with these numbers, and gives what cannot be stored. */
+/** `isWhole`: the block must not be cut. */
+function insertPatiently(patiently: Patience, isWhole: boolean, attempt: () => Promise<void>): Promise<void> {
+  let memoryFailures = 0;
+  return patiently(attempt, (error) => {
+    if (isTooLarge(error) && !isWhole) return ++memoryFailures <= memoryRetriesMax;
+    return isPassing(error);
+  });
+}
+
+/** Stores the rows with these numbers. Gives what cannot be stored, and whether some may have been stored before. */
 async function storeEvents(
   deps: WriteBatchDeps,
   batch: LogBatch,
   admitted: readonly number[],
   patiently: Patience,
-): Promise<DeadLetter[]> {
+): Promise<{ deadLetters: DeadLetter[]; mayBeStored: boolean }> {
   const letters = new Map<number, DeadLetter>();
   const refuse: Refuse = (number, reason) => {
     letters.set(number, { event: readEventRow(batch.rows.bytes, startOf(batch, number)), reason });
@@ -144,7 +153,7 @@ async function storeEvents(
     await storeBlock(propertyStore, properties, `${batch.token}-properties-${portion}`, false);
     portion += 1;
   }
-  return [...letters.values()];
+  return { deadLetters: [...letters.values()], mayBeStored };
 }
 
 /** Takes the number of a row that cannot be stored. */
@@ -172,16 +181,13 @@ function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience
   let noted: Promise<void> | undefined;
   return {
     insert: (numbers, token, isWhole) =>
-      patiently(
-        async () => {
-          const startedAt = performance.now();
-          await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
-          counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
-          counts.insertRows.observe(numbers.length);
-          recordSpan(startedAt, () => insertSpan(numbers.length));
-        },
-        isWhole ? isPassing : isPassingForBlock,
-      ),
+      insertPatiently(patiently, isWhole, async () => {
+        const startedAt = performance.now();
+        await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
+        counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
+        counts.insertRows.observe(numbers.length);
+        recordSpan(startedAt, () => insertSpan(numbers.length));
+      }),
     async findMissing(numbers) {
       const keys = numbers.map((number) => ({
         websiteId: websiteIdOf(bytes, startOf(batch, number)),
@@ -211,10 +217,7 @@ function propertyStoreOf(
   return {
     insert: (rows, token, isWhole) => {
       const properties = rows.map((row) => row.property);
-      return patiently(
-        () => warehouse.insertSessionProperties(properties, token),
-        isWhole ? isPassing : isPassingForBlock,
-      );
+      return insertPatiently(patiently, isWhole, () => warehouse.insertSessionProperties(properties, token));
     },
     findMissing: async (rows) => rows, // stored twice is stored once: the later value of a key stays
     isRefusal,

@@ -21,7 +21,7 @@ export function judgeClickHouse(state: ClickHouseState): Finding {
   if (missingViews.length > 0) {
     return fail(
       `${version}, lacks the views ${missingViews.join(', ')}: what big websites are told leaves out what came in since`,
-      'Make them as the migrations do, then run: npx meridian check-rollups --repair',
+      'Make each as the last of packages/warehouse/clickhouse-migrations that names it does, then run: npx meridian check-rollups --repair',
     );
   }
   if (isNewer)

@@ -21,16 +21,16 @@ afterAll(() => api.close());
 const june = 'startDate=2026-06-01&endDate=2026-06-30';
 
 /**
- * A process whose questions about one website, and whose checks of expressions, take until `release`, and the most of
- * the questions that ran at once.
+ * A process whose questions about one website, lists of segments and links, and checks of expressions take until `release`,
+ * and the most of the questions that ran at once.
  */
 function createBusyProcess(websiteId: string, questionLimits?: QuestionLimits) {
-  const seen = { running: 0, mostRunning: 0, checks: 0 };
+  const seen = { running: 0, mostRunning: 0, checks: 0, lists: 0 };
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const { warehouse } = api.deps;
+  const { warehouse, registry } = api.deps;
   async function getStats(question: Question) {
     if (question.websiteId !== websiteId) return warehouse.getStats(question);
     seen.mostRunning = Math.max(seen.mostRunning, ++seen.running);
@@ -42,9 +42,23 @@ function createBusyProcess(websiteId: string, questionLimits?: QuestionLimits) {
     await released;
     return warehouse.isValidExpression(...asked);
   };
+  const slowly =
+    <Query, Page>(list: (query: Query) => Promise<Page>) =>
+    async (query: Query) => {
+      seen.lists++;
+      await released;
+      return list(query);
+    };
+  const lists = { listSegments: slowly(registry.listSegments), listShares: slowly(registry.listShares) };
   const counts = createQueryCounts();
   const config = { ...api.deps.config, ...(questionLimits && { questionLimits }) };
-  const app = createQueryApp({ ...api.deps, config, counts, warehouse: { ...warehouse, getStats, isValidExpression } });
+  const app = createQueryApp({
+    ...api.deps,
+    config,
+    counts,
+    warehouse: { ...warehouse, getStats, isValidExpression },
+    registry: { ...registry, ...lists },
+  });
   const call = async (method: string, path: string, credential: string, body?: object) => {
     const headers = { authorization: `Bearer ${credential}` };
     const answer = await app.request(`/api${path}`, { method, headers, body: body ? JSON.stringify(body) : null });
@@ -101,7 +115,7 @@ test('who does not get a turn in time is told 503 and when to come again', async
 const oneAtATime: QuestionLimits = { perCaller: 1, inAll: 1, waitMaxMs: 60_000 };
 const segmentWith = (filter: object) => ({ type: 'segment', name: 'x', parameters: { filters: [filter] } });
 
-test('lists of segments and of links, which may be long, take turns like questions', async () => {
+test('lists of segments and of links, which may be long, take turns among each other, and wait for no question', async () => {
   const site = await api.siteWith();
   const { seen, release, counts, call, ask } = createBusyProcess(site.id, oneAtATime);
   const first = ask(site.id, api.token);
@@ -109,7 +123,8 @@ test('lists of segments and of links, which may be long, take turns like questio
   const lists = ['segments?type=segment', 'segments?type=cohort', 'shares'].map((list) =>
     call('GET', `/websites/${site.id}/${list}`, api.token),
   );
-  await expect.poll(() => counts.questionsWaiting).toBe(3);
+  await expect.poll(() => counts.questionsWaiting).toBe(2);
+  expect(seen.lists).toBe(1);
   release();
   for (const { status } of await Promise.all([first, ...lists])) expect(status).toBe(200);
 });

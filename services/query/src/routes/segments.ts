@@ -17,9 +17,9 @@ const one = `${all}/:segmentId` as const;
 
 /**
  * /websites/{websiteId}/segments: segments and cohorts. Who may read the website reads them, who may update it writes
- * them.
+ * them. `listing`: with the turns of lists.
  */
-export function segmentRoutes(deps: AskingDeps): Hono<QueryEnv> {
+export function segmentRoutes(deps: AskingDeps, listing: AskingDeps): Hono<QueryEnv> {
   const { registry } = deps;
   const websiteFor = async (c: Context<QueryEnv>, action: WebsiteAction) =>
     (await getWebsiteFor(deps, c.get('caller'), c.req.param('websiteId') ?? '', action)).id;
@@ -33,7 +33,7 @@ export function segmentRoutes(deps: AskingDeps): Hono<QueryEnv> {
     .get(all, async (c) => {
       const websiteId = await websiteFor(c, 'read');
       const query = readQuery(searchParams(c), SegmentListQuery);
-      const { rows, count } = await askInTurn(deps, c, () => registry.listSegments({ ...query, websiteId }));
+      const { rows, count } = await askInTurn(listing, c, () => registry.listSegments({ ...query, websiteId }));
       const { page, pageSize, search } = query;
       return c.json({
         data: rows.map(toSegmentRecord),
