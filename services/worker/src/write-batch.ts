@@ -18,7 +18,7 @@ import type { WorkerCounts } from './worker-counts.ts';
 
 /** Properties of sessions of one insert; more by at most those of one event. */
 const portionOfProperties = 50_000;
-/** How often a block is sent again for which ClickHouse had no memory, before it is cut: others may hold it for a moment. */
+/** How often a block is sent again before it is cut for which ClickHouse had no memory: others may hold that. */
 const memoryRetriesMax = 3;
 /** How long a stop waits for Redis to end a batch that is stored. */
 const commitGraceMs = 3_000;

@@ -21,8 +21,8 @@ afterAll(() => api.close());
 const june = 'startDate=2026-06-01&endDate=2026-06-30';
 
 /**
- * A process whose questions about one website, lists of segments and links, and checks of expressions take until `release`,
- * and the most of the questions that ran at once.
+ * A process whose questions about one website, lists of segments and links, and checks of expressions take until
+ * `release`, and the most of the questions that ran at once.
  */
 function createBusyProcess(websiteId: string, questionLimits?: QuestionLimits) {
   const seen = { running: 0, mostRunning: 0, checks: 0, lists: 0 };
