@@ -3,6 +3,8 @@ import type { Context } from 'hono';
 import type { QueryEnv } from '../query-env.ts';
 
 const bodyMaxBytes = 1_000_000;
+/** What is read and thrown away of a body that is too large, before its connection is closed. */
+const discardMaxBytes = 16_777_216;
 
 /**
  * The bytes of a body.
@@ -19,6 +21,7 @@ export async function readBody(c: Context<QueryEnv>): Promise<Buffer> {
     bytes += part.value.byteLength;
     if (bytes <= bodyMaxBytes) chunks.push(part.value);
     else chunks = [];
+    if (bytes > discardMaxBytes) throw new ApiError('payload-too-large', message, { headers: { connection: 'close' } });
   }
   if (bytes > bodyMaxBytes) throw new ApiError('payload-too-large', message);
   return Buffer.concat(chunks);
