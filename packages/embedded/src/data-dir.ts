@@ -31,7 +31,10 @@ export function openDataDir(path: string) {
     path,
     /** Whom the data belong to and the stores run under. */
     account,
-    /** Loopback is open to every user and every program of the machine, so that all three stores ask for a password. */
+    /**
+     * Loopback is open to every user and every program of the machine, so that all three stores ask for a password. One
+     * that is there is never replaced: the stores know no other.
+     */
     password: existsSync(passwordFile) ? readFileSync(passwordFile, 'utf8').trim() : keepSecret(passwordFile),
 
     /** A directory of the stores; made if absent. */

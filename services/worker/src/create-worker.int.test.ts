@@ -19,6 +19,23 @@ const many = <Value>(count: number, value: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, i) => value(i));
 const untilConsumed = () => expect.poll(() => fixture.entriesLeft(), { timeout: 30_000 }).toBe(0);
 
+/** Leaves events that a worker has stored, whose batch it has not ended since it heard no answer. Gives their ids. */
+async function storeWithoutAnswer(events: Parameters<WorkerFixture['append']>): Promise<string[]> {
+  const worker = fixture.newWorker();
+  const running = worker.run();
+  await expect.poll(() => fixture.redis.exists('events-restart')).toBe(1); // what is there at the first look is asked about
+  fixture.proxy.loseAnswers(1_000);
+  const ids = await fixture.append(...events);
+  await expect.poll(() => fixture.storedIds(), { timeout: 30_000 }).toEqual(ids);
+  fixture.proxy.goDown();
+  await worker.stop();
+  await running;
+  expect(await fixture.entriesLeft()).toBeGreaterThan(0);
+  fixture.proxy.loseAnswers(0);
+  fixture.proxy.goUp();
+  return ids;
+}
+
 describe('the worker brings into the warehouse', () => {
   test('every event with all its fields, and the properties of identify', async () => {
     const websiteId = await fixture.newWebsite();
@@ -140,20 +157,9 @@ describe('while a store is away', () => {
     const websiteId = await fixture.newWebsite();
     for (const view of ['site_15m_mv', 'site_visits_mv', 'site_texts_mv'])
       await fixture.ask(`DETACH TABLE {db}.${view}`);
-    const first = fixture.newWorker();
-    const running = first.run();
-    await expect.poll(() => fixture.redis.exists('events-restart')).toBe(1); // what is there at the first look is asked about
-    fixture.proxy.loseAnswers(1_000);
-    const ids = await fixture.append(...many(100, () => ({ websiteId })));
-    await expect.poll(() => fixture.storedIds(), { timeout: 30_000 }).toEqual(ids);
-    fixture.proxy.goDown();
-    await first.stop();
-    await running;
-    expect(await fixture.entriesLeft()).toBeGreaterThan(0);
+    const ids = await storeWithoutAnswer(many(100, () => ({ websiteId })));
     for (const view of ['site_15m_mv', 'site_visits_mv', 'site_texts_mv'])
       await fixture.ask(`ATTACH TABLE {db}.${view}`);
-    fixture.proxy.loseAnswers(0);
-    fixture.proxy.goUp();
     void fixture.newWorker().run();
     await untilConsumed();
     expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
@@ -164,17 +170,7 @@ describe('while a store is away', () => {
     const websiteId = await fixture.newWebsite();
     for (const table of ['events', 'site_15m', 'site_visits', 'site_texts'])
       await fixture.ask(`ALTER TABLE {db}.${table} MODIFY SETTING non_replicated_deduplication_window = 10`);
-    const first = fixture.newWorker();
-    const running = first.run();
-    await expect.poll(() => fixture.redis.exists('events-restart')).toBe(1); // what is there at the first look is asked about
-    fixture.proxy.loseAnswers(1_000);
-    const ids = await fixture.append(...many(10, () => ({ websiteId })));
-    await expect.poll(() => fixture.storedIds(), { timeout: 30_000 }).toEqual(ids);
-    fixture.proxy.goDown();
-    await first.stop();
-    await running;
-    fixture.proxy.loseAnswers(0);
-    fixture.proxy.goUp();
+    const ids = await storeWithoutAnswer(many(10, () => ({ websiteId })));
     await createTestSite(fixture.warehouse).insert(many(20, (month) => ({ t: Date.UTC(2020, month, 15) })));
     const remembersTokensSince: Warehouse['remembersTokensSince'] = (sinceMs) =>
       fixture.warehouse.remembersTokensSince(sinceMs, { partsMax: 5 });
