@@ -212,14 +212,15 @@ test('a purge, a reset and a repair reach the shard of their website, and nothin
   await expectNoDrift();
 });
 
-test('old visits get their greatest attributes on every shard', async () => {
+test('old visits get their greatest attributes and all their screens on every shard', async () => {
   const sites = await siteOnEachShard();
   for (const site of sites)
     await site.insert([
       { t: '10:00', screen: '4x9' },
       { t: '10:01', screen: '9x4' },
+      { t: '10:02', screen: '7x7' },
     ]);
-  const asBefore = 'UPDATE screen_max = screen WHERE 1 SETTINGS mutations_sync = 2';
+  const asBefore = `UPDATE screen_max = screen, screens = ([toString(screen)], [toUInt8(1)]) WHERE 1 SETTINGS mutations_sync = 2`;
   await onShards(`ALTER TABLE ${database}.site_visits_local ${asBefore}`);
   await onShards(`DELETE FROM ${database}.schema_migrations_local WHERE name = '${rollupsMigration}'`);
   await warehouse.migrate(nodes.cluster);
@@ -227,6 +228,7 @@ test('old visits get their greatest attributes on every shard', async () => {
     const ranked = await reader.getMetrics(site.ask(), { type: 'screen', limit: 5, offset: 0 });
     expect(ranked.value).toEqual([
       { x: '4x9', y: 1 },
+      { x: '7x7', y: 1 },
       { x: '9x4', y: 1 },
     ]);
   }

@@ -201,6 +201,7 @@ test('visits from before a migration, whose events differ in an attribute or com
   await store([
     site.toRow({ ...mixed, t: '10:00', screen: '4x9', country: 'DE' }),
     site.toRow({ ...mixed, t: '10:01', screen: '9x4', country: 'DE' }),
+    site.toRow({ ...mixed, t: '10:01', screen: '7x7', country: 'DE' }),
     site.toRow({ ...later, t: '10:00', screen: '4x9', country: 'DE' }),
   ]);
   await warehouse.migrate();
@@ -219,9 +220,10 @@ test('visits from before a migration, whose events differ in an attribute or com
     [
       { x: '4x9', y: 2 },
       { x: '9x4', y: 2 },
+      { x: '7x7', y: 1 },
     ],
     [
-      ['DE', 3],
+      ['DE', 4],
       ['FR', 1],
     ],
     1,

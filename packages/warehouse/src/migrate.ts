@@ -4,17 +4,17 @@ import { createClient } from '@clickhouse/client';
 import type { ClickHouseAddress } from './clickhouse-url.ts';
 import { clientOptions, rowsOf } from './client.ts';
 import { localName, makeDistributedTables, onCluster, readCluster } from './cluster.ts';
-import { fillAttributeMaxima, fillRollups } from './rollups/fill.ts';
+import { fillDifferingVisits, fillRollups } from './rollups/fill.ts';
 
 /** After it questions may be answered from rollups. */
-export const rollupsMigration = '0005_attribute_maxima.sql';
+export const rollupsMigration = '0006_screens.sql';
 
 const migrationsDir = new URL('../clickhouse-migrations/', import.meta.url);
 
 /** What a migration does beyond its statements, before it counts as applied. May be repeated. */
 const completions: Record<string, (client: ClickHouseClient) => Promise<void>> = {
   '0002_site_visits.sql': fillRollups,
-  [rollupsMigration]: fillAttributeMaxima,
+  [rollupsMigration]: fillDifferingVisits,
 };
 
 /** The rewriting of a big table's column goes on behind the statement; a fill is waited for, however long it takes. */

@@ -15,7 +15,8 @@ export const FIRST_QUARTER_MS = `toInt64(toUnixTimestamp(start_hour)) * 1000 - $
 
 /**
  * What all events of a visit have in common, mostly. Columns of site_visits of the same name hold the least value of
- * the visit's events, and `<name>_max` the greatest; filters on them, but for screen, have the same names.
+ * the visit's events, and `<name>_max` the greatest; filters on them, but for screen, have the same names. A row has
+ * all screens, too, since phones are turned.
  */
 export const attributes = ['browser', 'os', 'device', 'screen', 'language', 'country', 'region', 'city'] as const;
 export type Attribute = (typeof attributes)[number];

@@ -83,6 +83,8 @@ test('a migration that is killed, wherever, is completed by the next one; no eve
     'the last one is': async () => (await ask('SELECT count() FROM {db}.site_texts')) !== '0',
     'visits have new columns': async () =>
       (await ask(`SELECT count() FROM system.columns WHERE database = '{db}' AND name = 'country_max'`)) === '1',
+    'and newer ones': async () =>
+      (await ask(`SELECT count() FROM system.columns WHERE database = '{db}' AND name = 'screens'`)) === '1',
   };
   let expected = 400;
   for (const [stage, isReached] of Object.entries(stages)) {

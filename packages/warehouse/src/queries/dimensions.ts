@@ -4,15 +4,15 @@ import type { Attribute } from '../visit-rows.ts';
 
 /**
  * SQL of a dimension: a value that each event carries, or one that a visit has as a whole (an aggregate over its
- * events). `ofRow`: the same from a row of site_visits, where that can tell: as one value, or as an array of all that
- * the visit's events carry. `attributes`: a row tells it only for visits whose events agree in these.
+ * events). `ofRow`: the same from a row of site_visits, where that can tell: for visits whose events agree in the
+ * `attributes`. `allOfRow`: an array of all that the visit's events carry, whether they agree or not.
  * `finish`: rows with that as `x` → rows with the value.
  */
 export type Dimension = {
   of: 'event' | 'visit';
   value: string;
   ofRow?: string;
-  ofRowIsArray?: true;
+  allOfRow?: string;
   attributes?: readonly Attribute[];
   finish?: (rows: string) => string;
 };
@@ -32,8 +32,7 @@ const field = (tuple: string, name: string): string => `tupleElement(${tuple}, '
 const foreignReferrer: Dimension = {
   of: 'event',
   value: "if(referrer_domain IN (hostname, replaceRegexpOne(hostname, '^www\\\\.', '')), '', referrer_domain)",
-  ofRow: 'tupleElement(referrers, 1)',
-  ofRowIsArray: true,
+  allOfRow: 'tupleElement(referrers, 1)',
 };
 
 const byType = {
@@ -60,7 +59,7 @@ const byType = {
   browser: attribute('browser'),
   os: attribute('os'),
   device: attribute('device'),
-  screen: attribute('screen'),
+  screen: { ...attribute('screen'), allOfRow: 'tupleElement(screens, 1)' },
   language: attribute('language', 'lower(substringUTF8(language, 1, 2))'),
   country: attribute('country'),
   region: place('region'),

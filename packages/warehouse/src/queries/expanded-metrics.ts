@@ -12,7 +12,6 @@ import {
   areInVisits,
   cutOf,
   isPlace,
-  isReferrer,
   keysOf,
   rowsOfEvents,
   rowsOfValues,
@@ -50,10 +49,10 @@ export async function getExpandedMetrics(
     const { rows: value, timing } = await run(query, question, ExpandedMetricRow);
     return { value, timing };
   };
-  if (from === 'rollups' && areInVisits(question, type) && !isReferrer(type))
+  if (from === 'rollups' && areInVisits(question, type, 'numbers'))
     return all(
-      (bind) => rowsOfVisits(question, type, bind),
-      (bind) => `WITH ${cutOf(question, type, bind)}`,
+      (bind) => rowsOfVisits(question, type, 'numbers', bind),
+      (bind) => `WITH ${cutOf(question, type, 'numbers', bind)}`,
     );
   if (from === 'rollups' && areInSingleEvents(question, type)) {
     const ranked = await getMetrics(run, question, options, from);

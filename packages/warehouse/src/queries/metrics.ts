@@ -42,10 +42,10 @@ export async function getMetrics(
   from: ReadFrom,
 ): Promise<Answer<Metric[]>> {
   const { type } = options;
-  if (from === 'rollups' && areInVisits(question, type)) {
+  if (from === 'rollups' && areInVisits(question, type, 'visitors')) {
     const query = buildQuery(
       (bind) =>
-        `WITH ${cutOf(question, type, bind)} SELECT ${ranking(VISITORS_OF_VISITS, rowsOfVisits(question, type, bind), options, bind)} ${NO_PROJECTION}`,
+        `WITH ${cutOf(question, type, 'visitors', bind)} SELECT ${ranking(VISITORS_OF_VISITS, rowsOfVisits(question, type, 'visitors', bind), options, bind)} ${NO_PROJECTION}`,
     );
     const { rows, timing } = await run(query, question, MetricRow);
     return { value: rows, timing };

@@ -10,6 +10,7 @@ import { equalsExactly } from '../filters.ts';
 import type { Bind } from '../query.ts';
 import type { Question } from '../question.ts';
 import {
+  type Attribute,
   asksForWholeVisits,
   cutVisits,
   filteredAttributes,
@@ -32,8 +33,6 @@ export const isPlace = (type: MetricType): boolean => type === 'region' || type 
 
 /** What the rows are grouped by: two texts as a key cost a fifth more than one. */
 export const keysOf = (type: MetricType): string => (isPlace(type) ? 'x, x_country' : 'x');
-
-export const isReferrer = (type: MetricType): boolean => type === 'referrer' || type === 'domain';
 
 /** For every question. */
 export function rowsOfEvents(question: Question, type: MetricType, bind: Bind, among = '1'): string {
@@ -92,24 +91,26 @@ export function rowsToRank(question: Question, type: MetricType, bind: Bind): st
     ARRAY JOIN values AS value`;
 }
 
+/**
+ * What is wanted of each value: its visitors alone, or the five numbers too. A row knows all screens and referrers of
+ * its visit, and not the pageviews of each.
+ */
+type Wanted = 'visitors' | 'numbers';
+
 /** Whether rowsOfVisits gives the same: the value and what is filtered by stand in a visit's row. */
-export function areInVisits(question: Question, type: MetricType): boolean {
-  return dimensions[type].ofRow !== undefined && asksForWholeVisits(question);
+export function areInVisits(question: Question, type: MetricType, wanted: Wanted): boolean {
+  return ofRowFor(type, wanted) !== undefined && asksForWholeVisits(question);
 }
 
 /** The WITH that rowsOfVisits needs. */
-export const cutOf = (question: Question, type: MetricType, bind: Bind): string =>
-  cutVisits(question, bind, withoutOf(question, type));
+export const cutOf = (question: Question, type: MetricType, wanted: Wanted, bind: Bind): string =>
+  cutVisits(question, bind, withoutOf(question, type, wanted));
 
-/**
- * Of visits' rows; of events where a visit is cut by the range or its events differ. A row does not know the pageviews
- * of each referrer: value_pageviews are the visit's.
- */
-export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): string {
-  const { ofRow = "''", ofRowIsArray } = dimensions[type];
-  const without = withoutOf(question, type);
+/** Of visits' rows; of events where a visit is cut by the range or its row does not tell. */
+export function rowsOfVisits(question: Question, type: MetricType, wanted: Wanted, bind: Bind): string {
+  const without = withoutOf(question, type, wanted);
   return `
-    SELECT ${ofRowIsArray ? `arrayJoin(${ofRow})` : ofRow} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
+    SELECT ${ofRowFor(type, wanted)} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
       pageviews AS value_pageviews, pageviews AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
     FROM site_visits FINAL
     WHERE ${fittingVisits(question, bind, without)}
@@ -117,10 +118,15 @@ export function rowsOfVisits(question: Question, type: MetricType, bind: Bind): 
     SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, inCutVisits(question, bind, without))})`;
 }
 
-const withoutOf = (question: Question, type: MetricType) => [
-  ...(dimensions[type].attributes ?? []),
-  ...filteredAttributes(question),
-];
+function ofRowFor(type: MetricType, wanted: Wanted): string | undefined {
+  const { ofRow, allOfRow } = dimensions[type];
+  return wanted === 'visitors' && allOfRow ? `arrayJoin(${allOfRow})` : ofRow;
+}
+
+function withoutOf(question: Question, type: MetricType, wanted: Wanted): Attribute[] {
+  const { attributes = [], allOfRow } = dimensions[type];
+  return [...(wanted === 'visitors' && allOfRow ? [] : attributes), ...filteredAttributes(question)];
+}
 
 /** Whether rowsOfSingleEvents gives the same ranking: no visit as a whole decides, but for its visitor. */
 export function areInSingleEvents({ cohort, collectedSince, excludeBounce }: Question, type: MetricType): boolean {

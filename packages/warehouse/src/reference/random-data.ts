@@ -41,7 +41,7 @@ const clientPools = {
   browser: ['Chrome', 'chrome', 'Firefox', ''],
   os: ['Windows', 'iOS', ''],
   device: ['desktop', 'mobile', 'tablet'],
-  screen: ['', '390x844'],
+  screen: ['', '390x844', '844x390', '1920x1080'],
   language: ['de-DE', 'de', 'DE-at', 'en-GB', ''],
   country: ['DE', 'GB', ''],
   region: ['DE-BE', 'GB-ENG', ''],

@@ -26,12 +26,12 @@ export async function fillRollups(client: ClickHouseClient): Promise<void> {
 }
 
 /**
- * Gives visits whose events differ their greatest attributes, of which rows from before the columns hold the least: by
- * rows that change nothing else when they are merged, so that it may be repeated. Then everything is compared with the
- * events: a view that is changed forgets the tokens of blocks (ClickHouse 26.7), and counts one that is sent a second
- * time after the change once more.
+ * Gives visits whose events differ what migrations 0005 and 0006 have added to rows, and those from before do not know:
+ * by rows that change nothing else when they are merged, so that it may be repeated. Then everything is compared with
+ * the events: a view that is changed forgets the tokens of blocks (ClickHouse 26.7), and counts one that is sent a
+ * second time after the change once more.
  */
-export async function fillAttributeMaxima(client: ClickHouseClient): Promise<void> {
+export async function fillDifferingVisits(client: ClickHouseClient): Promise<void> {
   await untilInsertsEnd(client); // they may have begun while the view had no such columns
   await untilReplicated(client, ['events', 'site_visits', 'stray_visits'], await readCluster(client));
   const neutral = "toUInt32(0) AS pageviews, CAST(([], []), 'Tuple(Array(String), Array(UInt64))') AS referrers";

@@ -46,6 +46,14 @@ test.each(attributes)(
   },
 );
 
+test('a row has every screen of its visit, however many blocks brought them', async () => {
+  const site = createTestSite(warehouse);
+  await site.insert(['b', 'c', 'b'].map((screen) => ({ t: '10:00', screen })));
+  await site.insert(['', 'd', 'a'].map((screen) => ({ t: '10:01', screen })));
+  const rows = await select(`SELECT screens.1 FROM site_visits FINAL WHERE website_id = '${site.websiteId}'`);
+  expect(rows).toEqual([[['', 'a', 'b', 'c', 'd']]]);
+});
+
 test('a visit with an event an hour before the hour of its start, or 14 3/4 hours behind, is a stray one', async () => {
   const site = createTestSite(warehouse);
   const hourMs = 3_600_000;
