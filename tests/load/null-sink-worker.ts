@@ -26,7 +26,8 @@ const logger = createLogger({ service: 'worker', level: 'warn' });
 runProcess({ logger }, async (life) => {
   const config = loadConfig(WorkerConfig, process.env);
   const connect = () => connectRedis(config.REDIS_URL, { role: 'worker', logger });
-  const [redis, waitingRedis, subscriber] = [connect(), connect(), connect()];
+  const [redis, subscriber] = [connect(), connect()];
+  const waitingRedis = { live: connect(), backfill: connect() };
   const registry = createRegistry(config.DATABASE_URL);
   const connections = { redis, waitingRedis, subscriber, redisUrl: config.REDIS_URL };
   const counts = createWorkerCounts();
@@ -34,7 +35,7 @@ runProcess({ logger }, async (life) => {
   const routes = createProcessRoutes({ redis: () => redis.ping(), postgres: registry.ping });
   const server = await listen(routes, { port: config.PORT });
   life.onStop('stores', async () => {
-    for (const connection of [redis, waitingRedis, subscriber]) connection.disconnect();
+    for (const connection of [redis, ...Object.values(waitingRedis), subscriber]) connection.disconnect();
     await registry.close();
   });
   life.onStop('http', () => server.close(0));

@@ -1,5 +1,5 @@
 import { readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
-import { deadLettersKey, eventsKey, manifestsKey } from '@meridian/queue/log-keys';
+import { deadLettersKey, eventsKeys, lanes, manifestsKey } from '@meridian/queue/log-keys';
 import { always, eventually } from '../api-client.ts';
 import { statsOf } from '../collector.ts';
 import type { NumberedLoad } from './numbered-load.ts';
@@ -60,8 +60,11 @@ const partitionsOf = ({ partitions }: System) => Array.from({ length: partitions
 
 /** Entries in the log, and batches that were begun. */
 async function leftInLog(system: System): Promise<number> {
-  const lengths = await Promise.all(partitionsOf(system).map((p) => system.redis.xlen(eventsKey(p))));
-  return lengths.reduce((sum, length) => sum + length, await system.redis.hlen(manifestsKey));
+  const lengths = await Promise.all([
+    ...eventsKeys(system.partitions).map((stream) => system.redis.xlen(stream)),
+    ...lanes.map((lane) => system.redis.hlen(manifestsKey(lane))),
+  ]);
+  return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 export const untilLogIsEmpty = (system: System, timeoutMs = 60_000): Promise<number> =>

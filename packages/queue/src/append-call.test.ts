@@ -23,7 +23,12 @@ const result = { ok: true, visitIds, lastAtMs };
 
 /** A call with one plain and two idempotent appends, which make three units. */
 function threeUnits() {
-  const call = createAppendCall(1, createByteWriters(), createUuidV7Minter());
+  const call = createAppendCall({
+    partitions: 1,
+    writers: createByteWriters(),
+    ids: createUuidV7Minter(),
+    backfillBeforeMs: 0,
+  });
   const results = [{ placements }, idempotent('a'), idempotent('b')].map(
     (append) => new Promise<AppendResult>((resolve, reject) => call.add(append, { resolve, reject })),
   );
@@ -57,7 +62,12 @@ test('a call that fails rejects what has no result yet, and changes no result', 
 
 test('the record of an idempotent append is found by its key, whatever events it brings', () => {
   const recordOf = (websiteIds: string[]): string | undefined => {
-    const call = createAppendCall(256, createByteWriters(), createUuidV7Minter());
+    const call = createAppendCall({
+      partitions: 256,
+      writers: createByteWriters(),
+      ids: createUuidV7Minter(),
+      backfillBeforeMs: 0,
+    });
     const events = websiteIds.map((websiteId) => ({ event: pendingEvent({ websiteId }) }));
     call.add({ ...idempotent('a'), placements: events }, { resolve: () => {}, reject: () => {} });
     return call.command().keys[1];

@@ -1,7 +1,7 @@
 import type { ByteWriter, ByteWriters } from './byte-writer.ts';
 import { encodeEvent } from './collected-event.ts';
 import { entryBytesMax, entryEventsMax } from './log-entry.ts';
-import { eventCountsKey, eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
+import { eventCountsKey, eventsKey, idempotencyKey, type Lane, partitionOf } from './log-keys.ts';
 import { packRows, unpackRows } from './packed-rows.ts';
 import type { Append, AppendedVisits, AppendResult, Placement } from './placement.ts';
 import { writePlacement } from './placement-bytes.ts';
@@ -13,7 +13,7 @@ const callBytesMax = 1_048_576;
 type Settle = { resolve(result: AppendResult): void; reject(error: Error): void };
 
 /** One entry of the log in the making. `slots`: for each event the place of its visit id in the unit. */
-type Entry = { partition: number; rows: ByteWriter; placements: ByteWriter; slots: number[] };
+type Entry = { partition: number; lane: Lane; rows: ByteWriter; placements: ByteWriter; slots: number[] };
 
 /** What the script does or leaves as a whole: one idempotent append, or all appends that are not. */
 type Unit = {
@@ -29,8 +29,18 @@ export type UnitAnswer = [kind: Buffer, ...Buffer[]];
 /** Appends that travel to Redis in one call of the append script. */
 export type AppendCall = ReturnType<typeof createAppendCall>;
 
-/** `writers`, `ids`: shared by the calls of one event log. */
-export function createAppendCall(partitions: number, writers: ByteWriters, ids: UuidV7Minter) {
+/** `writers`, `ids`: shared by the calls of one event log. `backfillBeforeMs`: events from before take that lane. */
+export function createAppendCall({
+  partitions,
+  writers,
+  ids,
+  backfillBeforeMs,
+}: {
+  partitions: number;
+  writers: ByteWriters;
+  ids: UuidV7Minter;
+  backfillBeforeMs: number;
+}) {
   const plain: Unit = { entries: [], appends: [], slotCount: 0 };
   const units: Unit[] = [plain];
   let appendCount = 0;
@@ -65,7 +75,9 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
   }
 
   function addEvent(unit: Unit, placement: Placement, slot: number): void {
-    const entry = entryFor(unit, partitionOf(placement.event.websiteId, partitions));
+    const { websiteId, createdAtMs } = placement.event;
+    const lane = createdAtMs < backfillBeforeMs ? 'backfill' : 'live';
+    const entry = entryFor(unit, partitionOf(websiteId, partitions), lane);
     const lengthBefore = entry.rows.length();
     ids.writeNext(eventId, 0);
     encodeEvent(entry.rows, placement.event, eventId);
@@ -74,14 +86,14 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
     byteCount += entry.rows.length() - lengthBefore;
   }
 
-  function entryFor({ entries }: Unit, partition: number): Entry {
+  function entryFor({ entries }: Unit, partition: number, lane: Lane): Entry {
     for (let i = entries.length - 1; i >= 0; i--) {
       const entry = entries[i];
-      if (entry?.partition !== partition) continue;
+      if (entry?.partition !== partition || entry.lane !== lane) continue;
       if (entry.slots.length < entryEventsMax && entry.rows.length() < entryBytesMax) return entry;
       break;
     }
-    const entry = { partition, rows: writers.take(), placements: writers.take(), slots: [] };
+    const entry = { partition, lane, rows: writers.take(), placements: writers.take(), slots: [] };
     entries.push(entry);
     return entry;
   }
@@ -98,7 +110,7 @@ export function createAppendCall(partitions: number, writers: ByteWriters, ids: 
       const lastAt = idempotency ? entries.flatMap(({ slots }) => slots).indexOf(slotCount - 1) + 1 : 0;
       args.push(idempotency?.bodyHash ?? '', draft, lastAt, entries.length);
       for (const entry of entries) {
-        keys.push(eventsKey(entry.partition));
+        keys.push(eventsKey(entry.partition, entry.lane));
         args.push(Buffer.from(entry.placements.bytes()), packRows(entry.rows.bytes()));
         writers.giveBack(entry.placements);
         writers.giveBack(entry.rows);

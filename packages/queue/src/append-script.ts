@@ -226,7 +226,7 @@ while argAt < #ARGV do
     local answer = {'appended'}
     for i = 1, entryCount do
       local stream, placements, rows = nextKey(), nextArg(), nextArg()
-      local placed, ids = placeEvents(placements, 'visits' .. string.sub(stream, 7) .. ':')
+      local placed, ids = placeEvents(placements, 'visits:' .. string.match(stream, '{.*}') .. ':')
       answer[1 + i] = placed
       entries[#entries + 1] = {stream, #ids, rows, table.concat(ids)}
     end

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { entryEventCount } from './log-entry.ts';
-import { eventCountsKey, eventsKey } from './log-keys.ts';
+import { eventCountsKey, eventsKeys } from './log-keys.ts';
 
 /**
  * What became of the events of a region since its Redis is there. Counted in the same atomic step as what is counted,
@@ -37,9 +37,9 @@ export function unaccountedEvents({ accepted, queued, stored, deadLettered, remo
 /** Counts the events in the log themselves. Reads the whole log: for a check by hand, not for a metric. */
 export async function countQueued(redis: Redis, partitions: number): Promise<number> {
   let events = 0;
-  for (let partition = 0; partition < partitions; partition++) {
+  for (const stream of eventsKeys(partitions)) {
     for (let from = '-'; ; ) {
-      const entries = await redis.xrangeBuffer(eventsKey(partition), from, '+', 'COUNT', scanEntries);
+      const entries = await redis.xrangeBuffer(stream, from, '+', 'COUNT', scanEntries);
       for (const [, values] of entries) events += entryEventCount(values);
       const last = entries.at(-1);
       if (!last || entries.length < scanEntries) break;

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { toLogBatch } from './log-batch.ts';
-import { eventsKey, idempotencyKey, partitionOf } from './log-keys.ts';
+import { eventsKey, eventsKeys, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { Append, AppendResult, Placement } from './placement.ts';
 import { eventsOf, pendingEvent, toRow } from './test-events.ts';
 import { connectProducer, type OwnRedis, patience, startOwnRedis } from './test-redis.ts';
@@ -21,12 +21,12 @@ function placement(changes: Partial<Placement['event']> = {}): Placement {
 const visitIdsIn = (result: AppendResult | undefined): string[] | null =>
   result?.ok ? readUuids(result.visitIds) : null;
 
-/** The entries of the log, partition by partition, each as its events. */
+/** The entries of the log, stream by stream, each as its events. */
 async function storedEntries(redis: Redis): Promise<EventRow[][]> {
   const entries: EventRow[][] = [];
-  for (let partition = 0; partition < partitions; partition++) {
-    for (const [id, fields] of await redis.xrangeBuffer(eventsKey(partition), '-', '+')) {
-      const events = eventsOf(toLogBatch([[[id, fields]]], false).rows);
+  for (const stream of eventsKeys(partitions)) {
+    for (const [id, fields] of await redis.xrangeBuffer(stream, '-', '+')) {
+      const events = eventsOf(toLogBatch('live', [[[id, fields]]], false).rows);
       expect(fields.slice(0, 4).map(String)).toEqual(['v', '3', 'n', String(events.length)]);
       entries.push(events);
     }
@@ -89,6 +89,32 @@ describe('the event log', () => {
     for (let i = 0; i < 3; i++) await log.append({ placements: [placement({ websiteId })] });
     const lengths = await Promise.all([0, 1, 2].map((partition) => redis.xlen(eventsKey(partition))));
     expect(lengths.sort()).toEqual([0, 0, 3]);
+  });
+
+  test('gives events of more than 30 days ago a stream of their own, and the sender every visit in the order of the request', async () => {
+    const dayMs = 86_400_000;
+    const websiteId = randomUUID();
+    const placements = [0, 31, 29, 3_650].map((days) =>
+      placement({ websiteId, createdAtMs: Date.now() - days * dayMs }),
+    );
+    const result = await log.append({ placements });
+    const [first, second] = placements.map(({ event }) => event);
+    const ofStreams = (await storedEntries(redis)).map((events) => events.map(({ sessionId }) => sessionId));
+    expect(ofStreams).toEqual([
+      [placements[2]?.event.sessionId, first?.sessionId],
+      [placements[3]?.event.sessionId, second?.sessionId],
+    ]);
+    const visitOf = new Map((await storedEntries(redis)).flat().map((event) => [event.sessionId, event.visitId]));
+    expect(visitIdsIn(result)).toEqual(placements.map(({ event }) => visitOf.get(event.sessionId)));
+  });
+
+  test('lets a visit go on from one stream to the other', async () => {
+    const visitor = { websiteId: randomUUID(), sessionId: randomUUID() };
+    const limitMs = Date.now() - 30 * 86_400_000;
+    const placements = [-60_000, 60_000].map((ms) => placement({ ...visitor, createdAtMs: limitMs + ms }));
+    const [before, after] = visitIdsIn(await log.append({ placements })) ?? [];
+    expect(before).toBe(after);
+    expect((await storedEntries(redis)).map((events) => events.length)).toEqual([1, 1]);
   });
 
   test('cuts a large request into entries of at most 500 events', async () => {

@@ -15,6 +15,9 @@ import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
  */
 const gatherTurnsMax = 4;
 
+/** Events that are older when they come take the lane of backfill. Clients that were offline send younger ones. */
+const backfillAgeMs = 30 * 86_400_000;
+
 export type EventLog = {
   /**
    * Resolves when the events are in the log. Rejects when they are not known to be: Redis is away, full or slow. What
@@ -118,7 +121,7 @@ export function createEventLog({
   function openCall(): AppendCall {
     const last = waiting.at(-1);
     if (last && !last.isFull() && !last.isSettled()) return last;
-    const call = createAppendCall(partitions, writers, ids);
+    const call = createAppendCall({ partitions, writers, ids, backfillBeforeMs: now() - backfillAgeMs });
     waiting.push(call);
     // A busy process may see the timer before the answer that has already arrived: look for that first.
     setTimeout(() => setImmediate(() => giveUp(call)), appendMaxWaitMs).unref();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type RawEntry, toLogBatch } from './log-batch.ts';
+import { lanes } from './log-keys.ts';
 import { packRows, unpackRows } from './packed-rows.ts';
 import { eventsOf, pendingEvent, rawEntry, toRow } from './test-events.ts';
 
@@ -13,7 +14,7 @@ function withFields([id, fields]: RawEntry, changes: Record<string, Buffer>): Ra
 const fieldOf = ([, fields]: RawEntry, name: string): Buffer =>
   fields[fields.findIndex((field) => field.toString() === name) + 1] ?? Buffer.alloc(0);
 const readBack = (...entries: RawEntry[]) => {
-  const batch = toLogBatch([entries], false);
+  const batch = toLogBatch('live', [entries], false);
   return { urls: eventsOf(batch.rows).map((event) => event.urlPath), unreadable: batch.unreadable };
 };
 
@@ -25,7 +26,7 @@ test('every field of every type of event survives the way through the log, with 
     pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, fcp: null, ttfb: 80, cls: 0.02 }),
   ];
   const visitIds = [visitId, otherVisitId, visitId, otherVisitId];
-  const batch = toLogBatch([[rawEntry(events, visitIds)]], false);
+  const batch = toLogBatch('live', [[rawEntry(events, visitIds)]], false);
   expect(eventsOf(batch.rows)).toEqual(events.map((event, i) => toRow(event, visitIds[i])));
   expect(batch.unreadable).toEqual([]);
 });
@@ -33,10 +34,17 @@ test('every field of every type of event survives the way through the log, with 
 test('entries of any size become rows one behind the other, in order', () => {
   const sizes = [1, 40, 2, 0, 3, 1];
   const entries = sizes.map((size) => rawEntry(many.slice(0, size), Array(size).fill(visitId)));
-  const batch = toLogBatch([entries.slice(0, 3), [], entries.slice(4)], false);
+  const batch = toLogBatch('live', [entries.slice(0, 3), [], entries.slice(4)], false);
   const expected = sizes.flatMap((size) => many.slice(0, size));
   expect(eventsOf(batch.rows)).toEqual(expected.map((event) => toRow(event, visitId)));
   expect(batch.rows.starts[batch.rows.count]).toBe(batch.rows.bytes.length);
+});
+
+test('entries of the same ids in two lanes are two batches: what one call appends to both has the same id in each', () => {
+  const entry = rawEntry(many.slice(0, 1), [visitId]);
+  const [live, backfill] = lanes.map((lane) => toLogBatch(lane, [[entry]], false));
+  expect(live?.entryIds).toEqual(backfill?.entryIds);
+  expect(live?.token).not.toBe(backfill?.token);
 });
 
 // Entries may wait in a log while the code is replaced: what a version wrote must stay readable as long as any can lie
@@ -44,14 +52,16 @@ test('entries of any size become rows one behind the other, in order', () => {
 test('an entry written by format version 3 stays readable', () => {
   const rows =
     'AAIAAPorF0ZQTz4tHAuPfm1cSzopiAB5+bCeAQAA/3f73A2xngGriWdFIwH/v21cSzouHQxf5dTDsqGQf44AAAIA9C0BDHNob3AuZXhhbXBsZQovY2Fmw6kvYSJiB3g9MSZ5PTITU2hvZXMg8J+RnwphbmQJbW9yZQ5zZWFyY2g2APFLBS9maW5kB3E9c2hvZXMAAWEAB0ZpcmVmb3gFTGludXgHZGVza3RvcAkxOTIweDEwODAFZGUtREUCREUFREUtQkUGQmVybGluBG5ld3MABGp1bmUAAAADZi0xqwAQAQEAD/AANR8F8ACPAgIAMsKSQAkAQQAAAAEGANAAAFRAAHsUrkfhepQ/';
-  const events = [pendingEvent(), pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 })];
+  const createdAtMs = Date.parse('2026-06-10T10:00:00.000Z');
+  const performance = { type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 } as const;
+  const events = [pendingEvent({ createdAtMs }), pendingEvent({ ...performance, createdAtMs })];
   const entry = withFields(rawEntry(events, [visitId, otherVisitId]), {
     v: Buffer.from('3'),
     rows: Buffer.from(rows, 'base64'),
   });
-  expect(eventsOf(toLogBatch([[entry]], false).rows)).toEqual([
-    toRow(pendingEvent(), visitId),
-    toRow(pendingEvent({ type: 'performance', lcp: 1200.5, inp: 0, ttfb: 80, cls: 0.02 }), otherVisitId),
+  expect(eventsOf(toLogBatch('live', [[entry]], false).rows)).toEqual([
+    toRow(pendingEvent({ createdAtMs }), visitId),
+    toRow(pendingEvent({ ...performance, createdAtMs }), otherVisitId),
   ]);
 });
 

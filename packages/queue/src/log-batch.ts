@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type EventRows, findRows } from './batch-rows.ts';
 import { entryEventCount, eventFormatVersion, valueAt } from './log-entry.ts';
+import type { Lane } from './log-keys.ts';
 import { unpackRows } from './packed-rows.ts';
 
 /** Entries of the log that are stored together. */
 export type LogBatch = {
+  lane: Lane;
   /** Names the batch by the ids of its entries: the same entries always have the same token. */
   token: string;
   /** Ids of the entries, for each partition. */
@@ -30,7 +32,12 @@ type Entry = { partition: number; fields: Buffer[]; packed: Buffer; visitIds: Bu
  * Reads entries. Those of another format version than this program knows are left out: they stay with the log until a
  * worker that knows it takes them over. `token`: of the batch when it was begun before.
  */
-export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStored: boolean, token?: string): LogBatch {
+export function toLogBatch(
+  lane: Lane,
+  entries: readonly (readonly RawEntry[])[],
+  mayBeStored: boolean,
+  token?: string,
+): LogBatch {
   const entryIds = entries.map((): string[] => []);
   const known: Entry[] = [];
   let isReplay = false;
@@ -44,7 +51,8 @@ export function toLogBatch(entries: readonly (readonly RawEntry[])[], mayBeStore
     }
   }
   return {
-    token: token ?? tokenOf(entryIds),
+    lane,
+    token: token ?? tokenOf(lane, entryIds),
     entryIds,
     mayBeStored: mayBeStored || isReplay,
     begunAfterMs: token === undefined ? null : Math.max(...entryIds.flatMap((ids) => ids.slice(-1).map(timeOf))),
@@ -84,6 +92,8 @@ function readEntries(entries: readonly Entry[]): Pick<LogBatch, 'rows' | 'unread
 /** Ids of entries are <Unix ms>-<number>. */
 const timeOf = (id: string): number => Number.parseInt(id, 10);
 
-function tokenOf(entryIds: readonly (readonly string[])[]): string {
-  return createHash('sha256').update(JSON.stringify(entryIds)).digest('base64url');
+/** Trap: what one call appends to several streams has the same id in each of them. */
+function tokenOf(lane: Lane, entryIds: readonly (readonly string[])[]): string {
+  const name = lane === 'live' ? entryIds : [lane, entryIds];
+  return createHash('sha256').update(JSON.stringify(name)).digest('base64url');
 }

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { PendingEvent } from './collected-event.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { LogBatch } from './log-batch.ts';
 import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
-import { consumerGroup, deadLettersKey, eventsKey, manifestsKey, partitionOf } from './log-keys.ts';
+import { consumerGroup, deadLettersKey, eventsKey, type Lane, lanes, manifestsKey, partitionOf } from './log-keys.ts';
 import { getLogMark, isConsumedUpTo } from './log-marks.ts';
 import { createRecordedIds, eventsOf, pendingEvent, rawEntry } from './test-events.ts';
 import { connectProducer, connectWorker, patience, startOwnRedis } from './test-redis.ts';
@@ -16,6 +17,8 @@ const partitions = 3;
 const limits = { eventsMax: 50_000, maxWaitMs: 20 };
 const reclaimIdleMs = 300;
 const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(partition));
+
+const longAgo = { createdAtMs: Date.UTC(2019, 4, 1) };
 
 let url: string;
 let redis: Redis;
@@ -36,18 +39,22 @@ async function connect(redisUrl: string): Promise<void> {
   log = createEventLog({ redis, partitions, ids: ids.ids, appendMaxWaitMs: patience.appendMaxWaitMs });
 }
 
-async function consumer(name: string = randomUUID(), idleMs = reclaimIdleMs): Promise<LogConsumer> {
+async function consumer(
+  name: string = randomUUID(),
+  idleMs = reclaimIdleMs,
+  lane: Lane = 'live',
+): Promise<LogConsumer> {
   const [own, waitingRedis] = [await connectWorker(url), await connectWorker(url)];
   onTestFinished(() => own.disconnect());
   onTestFinished(() => waitingRedis.disconnect());
-  return createLogConsumer({ redis: own, waitingRedis, partitions, consumer: name, reclaimIdleMs: idleMs });
+  return createLogConsumer({ lane, redis: own, waitingRedis, partitions, consumer: name, reclaimIdleMs: idleMs });
 }
 
 /** Appends events of as many websites, and gives their ids, in order. */
-async function append(count: number): Promise<string[]> {
+async function append(count: number, changes: Partial<PendingEvent> = {}): Promise<string[]> {
   const before = ids.given.length;
   const placements = Array.from({ length: count }, () => {
-    return { event: pendingEvent({ websiteId: randomUUID(), sessionId: randomUUID() }) };
+    return { event: pendingEvent({ websiteId: randomUUID(), sessionId: randomUUID(), ...changes }) };
   });
   const appended = log.append({ placements });
   // An append takes its ids at once.
@@ -81,7 +88,7 @@ describe('a consumer', () => {
     expect(batch.mayBeStored).toBe(false);
     expect(await worker.commit(batch, [])).toBe(true);
     expect(await entriesLeft()).toBe(0);
-    expect(await redis.exists(manifestsKey)).toBe(0);
+    expect(await redis.exists(manifestsKey())).toBe(0);
     expect(await worker.next(limits)).toBeNull();
   });
 
@@ -221,7 +228,7 @@ describe('exactly once', () => {
     expect(await entriesLeft()).toBeGreaterThan(0);
     expect(await other.commit(taken, [])).toBe(true);
     expect(await entriesLeft()).toBe(0);
-    expect(await redis.exists(manifestsKey)).toBe(0);
+    expect(await redis.exists(manifestsKey())).toBe(0);
   });
 
   test('that parts of a batch may be stored under other tokens is known to whoever takes it over, also after him', async () => {
@@ -477,14 +484,30 @@ test('a full Redis can be drained', async () => {
   expect(await entriesLeft()).toBe(0);
 });
 
-test('a mark of the log is passed when all that was there at that moment is consumed', async () => {
-  const worker = await consumer();
+test('a mark of the log is passed when all that was there at that moment is consumed, of both lanes', async () => {
+  const workers = [await consumer(), await consumer(randomUUID(), reclaimIdleMs, 'backfill')];
+  const appendBoth = () => Promise.all([append(10), append(10, longAgo)]);
   expect(await isConsumedUpTo(redis, await getLogMark(redis, partitions))).toBe(true);
-  await append(10);
+  await appendBoth();
   const mark = await getLogMark(redis, partitions);
-  const batch = await getBatch(worker);
-  await append(10);
-  expect(await isConsumedUpTo(redis, mark)).toBe(false);
-  await worker.commit(batch, []);
+  const batches = await Promise.all(workers.map((worker) => getBatch(worker)));
+  await appendBoth();
+  for (const [i, worker] of workers.entries()) {
+    expect(await isConsumedUpTo(redis, mark)).toBe(false);
+    await worker.commit(batches[i] as LogBatch, []);
+  }
   expect(await isConsumedUpTo(redis, mark)).toBe(true);
+});
+
+test('a batch is taken over in its own lane', async () => {
+  const both = (name: string, idleMs?: number) => Promise.all(lanes.map((lane) => consumer(name, idleMs, lane)));
+  const appended = [await append(5), await append(5, longAgo)];
+  const [dead, alive] = [await both('dead'), await both('alive', 0)];
+  const tokens = await Promise.all(dead.map(async (one) => (await getBatch(one)).token));
+  const taken = await Promise.all(alive.map((one) => getBatch(one)));
+  expect(taken.map(({ lane }) => lane)).toEqual(lanes);
+  expect(taken.map(({ token }) => token)).toEqual(tokens);
+  expect(taken.map(idsOf)).toEqual(appended);
+  for (const [i, one] of alive.entries()) expect(await one.commit(taken[i] as LogBatch, [])).toBe(true);
+  expect(await isConsumedUpTo(redis, await getLogMark(redis, partitions))).toBe(true);
 });

@@ -9,7 +9,8 @@ import {
   consumerGroup,
   deadLettersKey,
   eventCountsKey,
-  eventsKey,
+  eventsKeys,
+  type Lane,
   manifestsKey,
   partitionOf,
   restartKey,
@@ -40,11 +41,13 @@ export type DeadLetter = { event: EventRow; reason: string };
 export type LogConsumer = ReturnType<typeof createLogConsumer>;
 
 /**
- * `redis`: waits for Redis when it is away. `waitingRedis`: another such connection, used for waiting reads only.
+ * `lane`: whose events it reads. `redis`: waits for Redis when it is away. `waitingRedis`: another such connection,
+ * used for waiting reads of this consumer only.
  * `consumer`: a name that no other process has or ever had. `reclaimIdleMs`: a batch that was not held for so long
  * counts as abandoned; its worker must hold it more often. `now`: the time of dead letters.
  */
 export function createLogConsumer({
+  lane = 'live',
   redis,
   waitingRedis,
   partitions,
@@ -52,6 +55,7 @@ export function createLogConsumer({
   reclaimIdleMs,
   now = () => new Date(),
 }: {
+  lane?: Lane;
   redis: Redis;
   waitingRedis: Redis;
   partitions: number;
@@ -64,9 +68,9 @@ export function createLogConsumer({
    * worker needs so long to notice that its batch is not its own any more.
    */
   const restartSettlesMs = reclaimIdleMs / 4;
-  const streams = Array.from({ length: partitions }, (_, partition) => eventsKey(partition));
+  const streams = eventsKeys(partitions, [lane]);
   const deadLetters = streams.map((_, partition) => deadLettersKey(partition));
-  const batchKeys = [manifestsKey, ...streams];
+  const batchKeys = [manifestsKey(lane), ...streams];
   const hold = createRedisScript(redis, holdScript);
   const commitBatch = createRedisScript(redis, commitScript);
   const reclaim = createRedisScript(redis, reclaimScript);
@@ -93,7 +97,7 @@ export function createLogConsumer({
       if (server.includes('redis_mode:cluster')) throw new Error('The event log needs one Redis, not a Redis Cluster');
       for (const stream of streams) await createGroup(redis, stream);
       const runId = /run_id:(\w+)/.exec(server)?.[1] ?? '';
-      const answer = await noteRestart([restartKey, ...streams], [consumerGroup, consumer, runId]);
+      const answer = await noteRestart([restartKey(lane), ...streams], [consumerGroup, consumer, runId]);
       const [isNew, ...ids] = answer as [number, ...Buffer[]];
       preparedAt = performance.now();
       lastIdsAtRestart = ids.map(String);
@@ -119,7 +123,7 @@ export function createLogConsumer({
       await prepare();
       const wereThere = entries.some(wasThereAtRestart);
       if (wereThere) await restartHasSettled();
-      return await begin(toLogBatch(entries, wereThere));
+      return await begin(toLogBatch(lane, entries, wereThere));
     } catch (error) {
       mustPrepare(); // the group may be gone
       throw error;
@@ -140,9 +144,9 @@ export function createLogConsumer({
       return null;
     }
     const [token, entries, mayBeStored] = found as [Buffer, RawEntry[][], number];
-    if (token.length > 0) return toLogBatch(entries, mayBeStored === 1, token.toString());
+    if (token.length > 0) return toLogBatch(lane, entries, mayBeStored === 1, token.toString());
     await restartHasSettled();
-    return begin(toLogBatch(entries, true));
+    return begin(toLogBatch(lane, entries, true));
   }
 
   async function gather({ eventsMax, maxWaitMs }: { eventsMax: number; maxWaitMs: number }): Promise<RawEntry[][]> {

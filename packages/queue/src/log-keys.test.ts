@@ -36,7 +36,12 @@ test('what belongs to a partition has one slot, another one than that of every o
 
 test('a call with events of one website has the slot of its partition, but for the counts; with events of several it has several', () => {
   const keysOf = (websiteIds: string[]): (string | Buffer)[] => {
-    const call = createAppendCall(partitions, createByteWriters(), createUuidV7Minter());
+    const call = createAppendCall({
+      partitions,
+      writers: createByteWriters(),
+      ids: createUuidV7Minter(),
+      backfillBeforeMs: 0,
+    });
     for (const websiteId of websiteIds)
       call.add({ placements: [{ event: pendingEvent({ websiteId, sessionId: randomUUID() }) }] }, settle);
     const { keys } = call.command();

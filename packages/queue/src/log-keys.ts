@@ -4,9 +4,21 @@
  * not in a Redis Cluster, which workers refuse.
  */
 
+/**
+ * Events take one of two ways to the worker. Those of long ago have one of their own: a block of them touches as many
+ * of ClickHouse's partitions as they have months and weeks, and takes seconds for which nobody else waits.
+ */
+export const lanes = ['live', 'backfill'] as const;
+export type Lane = (typeof lanes)[number];
+
 /** The append script derives the keys of visits from it: change both together. */
-export function eventsKey(partition: number): string {
-  return `events:{${partition}}`;
+export function eventsKey(partition: number, lane: Lane = 'live'): string {
+  return `${ofLane('events', lane)}:{${partition}}`;
+}
+
+/** Every stream of events, or those of one lane. */
+export function eventsKeys(partitions: number, of: readonly Lane[] = lanes): string[] {
+  return of.flatMap((lane) => Array.from({ length: partitions }, (_, partition) => eventsKey(partition, lane)));
 }
 
 /** Remembers the answer to one idempotent request. */
@@ -45,11 +57,13 @@ export function deadLettersKey(partition: number): string {
 /** What became of the events, counted: see event-counts.ts. */
 export const eventCountsKey = 'event-counts';
 
-/** Which batches were begun, by their token. */
-export const manifestsKey = 'event-batches';
+/** Which batches of the lane were begun, by their token. */
+export const manifestsKey = (lane: Lane = 'live'): string => ofLane('event-batches', lane);
 
-/** What was in the log when Redis was last seen to have restarted. */
-export const restartKey = 'events-restart';
+/** What was in the lane when Redis was last seen to have restarted. */
+export const restartKey = (lane: Lane = 'live'): string => ofLane('events-restart', lane);
+
+const ofLane = (name: string, lane: Lane): string => (lane === 'live' ? name : `${lane}-${name}`);
 
 /** The group in which all workers read. */
 export const consumerGroup = 'workers';

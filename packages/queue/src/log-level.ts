@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { eventsKey } from './log-keys.ts';
+import { eventsKeys, type Lane } from './log-keys.ts';
 import { readRedisClock } from './read-clock.ts';
 
 /**
@@ -22,9 +22,9 @@ const memoryShare = 0.75;
 /**
  * Watches the log from the producer's end, as long as the process lives. It is full when it takes more than `maxBytes`
  * itself, when Redis with all that is in it uses three quarters of its `maxmemory`, or when the oldest event has waited
- * for `maxAgeMs`. That is far below the point at which Redis refuses: there it could neither take events nor give the
- * workers room to drain it. Redis that cannot be asked says nothing new: appends fail by themselves then. `redis`: a
- * connection that fails fast.
+ * for `maxAgeMs`, but for backfill, which must not stop what is live. That is far below the point at which Redis
+ * refuses: there it could neither take events nor give the workers room to drain it. Redis that cannot be asked says
+ * nothing new: appends fail by themselves then. `redis`: a connection that fails fast.
  */
 export function watchLogLevel({
   redis,
@@ -58,7 +58,7 @@ export function watchLogLevel({
   async function findReason(): Promise<OverflowReason | null> {
     if (maxBytes !== undefined && (await logBytes(redis, partitions)) > maxBytes) return 'bytes';
     if (await isOverMemory(redis)) return 'memory';
-    return now() - (await oldestEntryMs(redis, partitions, now())) > maxAgeMs ? 'age' : null;
+    return now() - (await oldestEntryMs(redis, eventsKeys(partitions, ['live']), now())) > maxAgeMs ? 'age' : null;
   }
 
   setInterval(look, lookEveryMs).unref();
@@ -75,13 +75,12 @@ async function isOverMemory(redis: Redis): Promise<boolean> {
 }
 
 /**
- * The memory of the log in Redis, estimated. What a partition without entries keeps (its group and consumers) is not
+ * The memory of the log in Redis, estimated. What a stream without entries keeps (its group and consumers) is not
  * counted.
  */
 export async function logBytes(redis: Redis, partitions: number): Promise<number> {
   const sizes = await Promise.all(
-    Array.from({ length: partitions }, async (_, partition) => {
-      const key = eventsKey(partition);
+    eventsKeys(partitions).map(async (key) => {
       const [entries, bytes] = await Promise.all([redis.xlen(key), redis.memory('USAGE', key)]);
       return entries > 0 ? (bytes ?? 0) : 0;
     }),
@@ -89,18 +88,14 @@ export async function logBytes(redis: Redis, partitions: number): Promise<number
   return sizes.reduce((total, size) => total + size, 0);
 }
 
-/** How long the oldest event that is in the log has waited, ms by Redis's clock; 0 when the log is empty. */
-export async function logLagMs(redis: Redis, partitions: number): Promise<number> {
+/** How long the oldest event in the log, or in these lanes, has waited, ms by Redis's clock; 0: there is none. */
+export async function logLagMs(redis: Redis, partitions: number, of?: readonly Lane[]): Promise<number> {
   const nowMs = (await readRedisClock(redis)).getTime();
-  return nowMs - (await oldestEntryMs(redis, partitions, nowMs));
+  return nowMs - (await oldestEntryMs(redis, eventsKeys(partitions, of), nowMs));
 }
 
-/** When the oldest event that is in the log was put there, Unix ms by Redis's clock; `nowMs` when the log is empty. */
-async function oldestEntryMs(redis: Redis, partitions: number, nowMs: number): Promise<number> {
-  const firsts = await Promise.all(
-    Array.from({ length: partitions }, (_, partition) =>
-      redis.xrangeBuffer(eventsKey(partition), '-', '+', 'COUNT', 1),
-    ),
-  );
+/** When the oldest event of the streams was put there, Unix ms by Redis's clock; `nowMs` when they are empty. */
+async function oldestEntryMs(redis: Redis, streams: readonly string[], nowMs: number): Promise<number> {
+  const firsts = await Promise.all(streams.map((stream) => redis.xrangeBuffer(stream, '-', '+', 'COUNT', 1)));
   return Math.min(nowMs, ...firsts.flat().map(([id]) => Number.parseInt(id.toString(), 10)));
 }

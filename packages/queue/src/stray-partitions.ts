@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { deadLettersKey, eventsKey } from './log-keys.ts';
+import { deadLettersKey, eventsKey, lanes } from './log-keys.ts';
 
 const partitionsMax = 256;
 
@@ -7,7 +7,8 @@ const partitionsMax = 256;
 export async function findStrayPartitions(redis: Redis, partitions: number): Promise<number[]> {
   const strays: number[] = [];
   for (let partition = partitions; partition < partitionsMax; partition++) {
-    const lengths = await Promise.all([redis.xlen(eventsKey(partition)), redis.xlen(deadLettersKey(partition))]);
+    const keys = [deadLettersKey(partition), ...lanes.map((lane) => eventsKey(partition, lane))];
+    const lengths = await Promise.all(keys.map((key) => redis.xlen(key)));
     if (lengths.some((length) => length > 0)) strays.push(partition);
   }
   return strays;

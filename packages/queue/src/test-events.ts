@@ -14,13 +14,17 @@ const visitId = '019eb10d-d800-7abc-8def-0123456789ab';
 /** An event that has its id already, as in the log. */
 export type LoggedEvent = PendingEvent & { eventId: string };
 
-/** A page view of a fixed visitor at a fixed time, for tests. */
+const hourMs = 3_600_000;
+/** In the past, and of the live lane. */
+const thisHour = Math.floor(Date.now() / hourMs) * hourMs;
+
+/** A page view of a fixed visitor at the beginning of this hour, for tests. */
 export function pendingEvent(changes: Partial<LoggedEvent> = {}): LoggedEvent {
   return {
     eventId: '019eb10d-dcfb-77ff-bfff-0123456789ab',
     websiteId,
     sessionId: '5f0c1d2e-3a4b-5c6d-8e7f-90a1b2c3d4e5',
-    createdAtMs: Date.parse('2026-06-10T10:00:00.000Z'),
+    createdAtMs: thisHour,
     type: 'pageview',
     hostname: 'shop.example',
     urlPath: '/café/a"b',
@@ -81,7 +85,7 @@ export function rowsOf(events: readonly LoggedEvent[]): EventRows {
     events,
     events.map(() => visitId),
   );
-  return toLogBatch([events.length > 0 ? [entry] : []], false).rows;
+  return toLogBatch('live', [events.length > 0 ? [entry] : []], false).rows;
 }
 
 /** The opposite of `rowsOf`. */

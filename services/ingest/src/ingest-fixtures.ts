@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import { createPeers } from '@meridian/peers/peers';
 import { toLogBatch } from '@meridian/queue/log-batch';
+import { eventsKeys } from '@meridian/queue/log-keys';
 import { eventsOf } from '@meridian/queue/test-events';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { listen } from '@meridian/runtime/http/server';
@@ -60,8 +61,8 @@ export async function startTestIngest(
 
   /** All events in the log, in the order of their entries. */
   async function storedEvents(websiteId?: string) {
-    const entries = await reader.xrangeBuffer('events:{0}', '-', '+');
-    const events = eventsOf(toLogBatch([entries], false).rows);
+    const entries = (await Promise.all(eventsKeys(1).map((stream) => reader.xrangeBuffer(stream, '-', '+')))).flat();
+    const events = eventsOf(toLogBatch('live', [entries], false).rows);
     return websiteId === undefined ? events : events.filter((event) => event.websiteId === websiteId);
   }
 

@@ -84,7 +84,7 @@ export async function startServices(parts: ServiceParts): Promise<RequestListene
 
   const worker = createWorker({
     redis: connect('worker'),
-    waitingRedis: connect('worker'),
+    waitingRedis: { live: connect('worker'), backfill: connect('worker') },
     subscriber: connect('worker'),
     redisUrl,
     registry,

@@ -83,6 +83,31 @@ describe('the worker brings into the warehouse', () => {
     expect(await fixture.storedIds()).toEqual(ids);
   }, 120_000);
 
+  test('events of now while a block of long ago is being stored', async () => {
+    const websiteId = await fixture.newWebsite();
+    let isHeld = false;
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const insertEvents: Warehouse['insertEvents'] = async (rows, token) => {
+      isHeld ||= token.endsWith('-2019');
+      if (token.endsWith('-2019')) await held;
+      return fixture.warehouse.insertEvents(rows, token);
+    };
+    const worker = fixture.newWorker({ warehouse: { ...fixture.warehouse, insertEvents } });
+    const running = worker.run();
+    const old = await fixture.append({ websiteId, createdAtMs: Date.UTC(2019, 4, 1) });
+    await expect.poll(() => isHeld).toBe(true);
+    const live = await fixture.append({ websiteId }, { websiteId });
+    await expect.poll(() => fixture.storedIds()).toEqual(live);
+    goOn();
+    await untilConsumed();
+    expect(await fixture.storedIds()).toEqual([...old, ...live].sort());
+    await worker.stop();
+    await running;
+  });
+
   test('nothing of deleted or unknown websites, and nothing that was collected before a reset', async () => {
     const [open, deleted, reset] = [await fixture.newWebsite(), await fixture.newWebsite(), await fixture.newWebsite()];
     const resetAt = new Date();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createJobs, createJobWorker } from '@meridian/queue/jobs';
 import { createLogConsumer } from '@meridian/queue/log-consumer';
+import { type Lane, lanes } from '@meridian/queue/log-keys';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
 import type { Registry } from '@meridian/registry/registry';
 import type { Logger } from '@meridian/runtime/logger';
@@ -18,9 +19,9 @@ import type { WorkerCounts } from './worker-counts.ts';
 import { createWriteBatch } from './write-batch.ts';
 
 export type WorkerDeps = {
-  /** Three `worker` connections: for commands, for waiting reads alone, for news alone. */
+  /** `worker` connections: for commands, for the waiting reads of each lane alone, for news alone. */
   redis: Redis;
-  waitingRedis: Redis;
+  waitingRedis: Record<Lane, Redis>;
   subscriber: Redis;
   /** The same Redis, for the connections that the job queue makes itself. */
   redisUrl: string;
@@ -63,32 +64,35 @@ export function createWorker(deps: WorkerDeps): Worker {
   const partitions = config.EVENT_LOG_PARTITIONS;
   const stopping = new AbortController();
   const gate = createWebsiteGate({ registry });
-  const consumer = createLogConsumer({
-    redis,
-    waitingRedis,
-    partitions,
-    consumer: `${hostname()}-${process.pid}-${randomUUID()}`,
-    reclaimIdleMs: config.RECLAIM_IDLE_MS,
-  });
-  const writeBatch = createWriteBatch({
-    consumer,
-    gate,
-    warehouse,
-    logger,
-    counts,
-    stopSignal: stopping.signal,
-  });
-  const writeInSpan: typeof writeBatch = (batch, lost) =>
-    runInSpan(
-      { kind: 'consumer' },
-      () => writeBatch(batch, lost),
-      () => ({
-        name: 'process events',
-        attributes: { 'messaging.operation.name': 'process', 'messaging.batch.message_count': batch.rows.count },
-      }),
-    );
+  const consumerName = `${hostname()}-${process.pid}-${randomUUID()}`;
   const limits = { eventsMax: config.FLUSH_MAX_ROWS, maxWaitMs: config.FLUSH_MAX_WAIT_MS };
   const holdEveryMs = config.RECLAIM_IDLE_MS / 4;
+
+  function runLane(lane: Lane): Promise<void> {
+    const consumer = createLogConsumer({
+      lane,
+      redis,
+      waitingRedis: waitingRedis[lane],
+      partitions,
+      consumer: consumerName,
+      reclaimIdleMs: config.RECLAIM_IDLE_MS,
+    });
+    const writeBatch = createWriteBatch({ consumer, gate, warehouse, logger, counts, stopSignal: stopping.signal });
+    const writeInSpan: typeof writeBatch = (batch, lost) =>
+      runInSpan(
+        { kind: 'consumer' },
+        () => writeBatch(batch, lost),
+        () => ({
+          name: 'process events',
+          attributes: { 'messaging.operation.name': 'process', 'messaging.batch.message_count': batch.rows.count },
+        }),
+      );
+    // Ends when it is stopped, or when it must not go on: then the other one stops, too.
+    return runEventLane({ consumer, writeBatch: writeInSpan, limits, holdEveryMs, logger }, stopping.signal).finally(
+      () => stopping.abort(new Error(`The ${lane} lane has ended`)),
+    );
+  }
+
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
@@ -100,7 +104,8 @@ export function createWorker(deps: WorkerDeps): Worker {
     const jobWorker = createJobWorker(redisUrl, handlers, createJobErrorLog(logger));
     const endSweep = startRemovalSweep({ registry, jobs, region: config.REGION, logger });
     try {
-      await runEventLane({ consumer, writeBatch: writeInSpan, limits, holdEveryMs, logger }, stopping.signal);
+      const ends = await Promise.allSettled(lanes.map(runLane));
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
     } finally {
       endSweep();
       await Promise.all([jobWorker.close(), jobs.close()]);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runEventLane } from './event-lane.ts';
 
 const batchOf = (token: string, events: number): LogBatch => ({
-  ...toLogBatch([], false, token),
+  ...toLogBatch('live', [], false, token),
   rows: rowsOf(Array.from({ length: events }, () => pendingEvent())),
 });
 

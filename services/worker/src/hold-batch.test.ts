@@ -2,7 +2,7 @@ import { toLogBatch } from '@meridian/queue/log-batch';
 import { expect, test } from 'vitest';
 import { holdBatch } from './hold-batch.ts';
 
-const batch = toLogBatch([], false);
+const batch = toLogBatch('live', [], false);
 
 test('a batch is held again and again, but never asked for while an answer is missing', async () => {
   let [asked, open, openMax, answer] = [0, 0, 0, (_isHeld: boolean) => {}];

@@ -29,7 +29,8 @@ runProcess({ logger }, async (life) => {
   await startTracing(process.env, { life, logger, service: 'meridian-worker' });
 
   const connect = () => connectRedis(config.REDIS_URL, { role: 'worker', logger });
-  const [redis, waitingRedis, subscriber] = [connect(), connect(), connect()];
+  const [redis, subscriber] = [connect(), connect()];
+  const waitingRedis = { live: connect(), backfill: connect() };
   /** For what is asked about the log: does not wait for Redis. */
   const inspector = connectRedis(config.REDIS_URL, { role: 'producer', logger });
   inspector.connect().catch(() => {});
@@ -37,7 +38,7 @@ runProcess({ logger }, async (life) => {
   const registry = createRegistry(config.DATABASE_URL, { poolMax: registryPoolMax });
   const warehouse = createWarehouse(config.CLICKHOUSE_URL);
   life.onStop('stores', async () => {
-    for (const connection of [redis, waitingRedis, subscriber, inspector]) connection.disconnect();
+    for (const connection of [redis, ...Object.values(waitingRedis), subscriber, inspector]) connection.disconnect();
     await Promise.all([registry.close(), warehouse.close(), failedJobs.close()]);
   });
 
@@ -47,8 +48,8 @@ runProcess({ logger }, async (life) => {
   await serveMetricsOf({ life, logger, config }, metrics);
 
   const storing = createStallCheck({
-    lastEndedAt: () => counts.lastEndedAt,
-    lagMs: () => logLagMs(inspector, partitions),
+    lastEndedAt: (lane) => counts.lastEndedAt[lane],
+    lagMs: (lane) => logLagMs(inspector, partitions, [lane]),
     stallMaxMs: config.STALL_MAX_MS,
   });
   const stores = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping };

@@ -1,5 +1,5 @@
 import { type EventCounts, readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
-import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
+import { deadLettersKey, eventsKeys } from '@meridian/queue/log-keys';
 import { logBytes, logLagMs } from '@meridian/queue/log-level';
 import { gauge, type Metric } from '@meridian/runtime/metrics';
 import type { Redis } from 'ioredis';
@@ -23,7 +23,7 @@ export function regionMetrics({ redis, partitions, failedJobs }: RegionMetricsDe
       return (await logLagMs(redis, partitions)) / 1_000;
     }),
     single('meridian_event_log_entries', 'Entries of the event log.', async () =>
-      sum(await each((partition) => redis.xlen(eventsKey(partition)))),
+      sum(await Promise.all(eventsKeys(partitions).map((stream) => redis.xlen(stream)))),
     ),
     single('meridian_event_log_bytes', 'Memory of the event log in Redis, estimated.', () =>
       logBytes(redis, partitions),

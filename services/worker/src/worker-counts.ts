@@ -1,3 +1,4 @@
+import type { Lane } from '@meridian/queue/log-keys';
 import {
   type Buckets,
   counter,
@@ -22,8 +23,8 @@ export type WorkerCounts = {
   retries: number;
   insertRows: Buckets;
   insertSeconds: Buckets;
-  /** When a batch was last ended, or else the worker began; on the clock of `performance.now`. */
-  lastEndedAt: number;
+  /** When a batch of each lane was last ended, or else the worker began; on the clock of `performance.now`. */
+  lastEndedAt: Record<Lane, number>;
 };
 
 export function createWorkerCounts(): WorkerCounts {
@@ -35,7 +36,7 @@ export function createWorkerCounts(): WorkerCounts {
     retries: 0,
     insertRows: createBuckets(rowBounds),
     insertSeconds: createBuckets(durationBounds),
-    lastEndedAt: performance.now(),
+    lastEndedAt: { live: performance.now(), backfill: performance.now() },
   };
 }
 

@@ -4,7 +4,7 @@ import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { createClickHouseDatabase, createPostgresDatabase, createRedisDatabase } from '@meridian/embedded/test-stores';
 import type { PendingEvent } from '@meridian/queue/collected-event';
 import { createEventLog } from '@meridian/queue/event-log';
-import { deadLettersKey, eventsKey } from '@meridian/queue/log-keys';
+import { deadLettersKey, eventsKeys } from '@meridian/queue/log-keys';
 import { createRecordedIds, pendingEvent } from '@meridian/queue/test-events';
 import { connectProducer, patience } from '@meridian/queue/test-redis';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
@@ -76,10 +76,12 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
     redisUrl = redisDatabase.url,
   ): Worker {
     const connect = () => connectRedis(redisUrl, { role: 'worker', logger: silent });
-    const connections = { redis: connect(), waitingRedis: connect(), subscriber: connect() };
+    const connections = { redis: connect(), subscriber: connect() };
+    const waitingRedis = { live: connect(), backfill: connect() };
     const warehouse = createWarehouse(proxied.href);
     const worker = createWorker({
       ...connections,
+      waitingRedis,
       redisUrl,
       registry: registry.registry,
       warehouse,
@@ -96,7 +98,7 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
     });
     ends.push(async () => {
       await worker.stop();
-      for (const connection of Object.values(connections)) connection.disconnect();
+      for (const connection of [...Object.values(connections), ...Object.values(waitingRedis)]) connection.disconnect();
       await warehouse.close();
     });
     return worker;
@@ -117,7 +119,8 @@ export async function createWorkerFixture(own: { redisUrl?: string; clickhouseUr
     /** Ids of the stored events, one for each row. */
     storedIds: async (websiteId?: string) =>
       (await ask(`SELECT event_id FROM {db}.events ${websiteId ? `WHERE website_id = '${websiteId}'` : ''}`)).sort(),
-    entriesLeft: async () => (await perPartition((p) => redis.xlen(eventsKey(p)))).reduce((sum, n) => sum + n, 0),
+    entriesLeft: async () =>
+      (await Promise.all(eventsKeys(partitions).map((stream) => redis.xlen(stream)))).reduce((sum, n) => sum + n, 0),
     /** Reason and event id of each dead letter. */
     deadLetters: async () =>
       (await perPartition((p) => redis.xrange(deadLettersKey(p), '-', '+')))

@@ -50,7 +50,7 @@ test('what becomes of the events is counted by the worker and for the region, an
   expect(waiting.meridian_event_log_lag_seconds).toBeGreaterThan(0);
 
   const counts = createWorkerCounts();
-  const startedAt = counts.lastEndedAt;
+  const startedAt = counts.lastEndedAt.live;
   void fixture.newWorker({ counts }).run();
   await untilConsumed();
   await expect.poll(() => counts.batches.written).toBeGreaterThan(0);
@@ -62,7 +62,7 @@ test('what becomes of the events is counted by the worker and for the region, an
     meridian_insert_rows_sum: 2,
     meridian_store_retries_total: 0,
   });
-  expect(counts.lastEndedAt).toBeGreaterThan(startedAt);
+  expect(counts.lastEndedAt.live).toBeGreaterThan(startedAt);
   expect(await readRegion()).toEqual({
     'meridian_region_events{state="accepted"}': 4,
     'meridian_region_events{state="queued"}': 0,

@@ -76,7 +76,7 @@ function countBatch(
 ): void {
   counts.batches[isOurs ? 'written' : 'lost']++;
   if (!isOurs) return;
-  counts.lastEndedAt = performance.now();
+  counts.lastEndedAt[batch.lane] = performance.now();
   counts.stored += batch.rows.count - removed - letters;
   counts.removed += removed;
   counts.deadLettered += batch.unreadable.reduce((sum, { eventCount }) => sum + eventCount, letters);
