@@ -16,7 +16,7 @@ const nullSink: WorkerDeps['warehouse'] = {
   findStoredEventIds: async () => new Set(),
   findRecentSessions: async () => [],
   untilInsertsEnd: async () => {},
-  remembersTokensSince: async () => true,
+  remembersTokensSince: async () => 'yes',
   purgeWebsite: async () => {},
   purgeCollectedBefore: async () => {},
 };

@@ -14,9 +14,26 @@ test('tokens count as forgotten when a table has got more parts since than it re
     site.toRow({ t: Date.UTC(2010, 0, 4 + 7 * week), visit: `v${week}` }),
   );
   await insertEvents(client, toBlock(weeks), randomUUID());
-  expect(await remembersTokensSince(client, beforeMs, { partsMax: 60 })).toBe(true);
-  expect(await remembersTokensSince(client, beforeMs, { partsMax: 59 })).toBe(false);
-  expect(await remembersTokensSince(client, beforeMs + 200_000, { partsMax: 0 })).toBe(true);
-  expect(await warehouse.remembersTokensSince(beforeMs)).toBe(true);
-  expect(await warehouse.remembersTokensSince(beforeMs - 420_000)).toBe(false);
+  expect(await remembersTokensSince(client, beforeMs, { partsMax: 60 })).toBe('yes');
+  expect(await remembersTokensSince(client, beforeMs, { partsMax: 59 })).toBe('no');
+  expect(await remembersTokensSince(client, beforeMs + 200_000, { partsMax: 0 })).toBe('yes');
+  expect(await warehouse.remembersTokensSince(beforeMs)).toBe('yes');
+  expect(await warehouse.remembersTokensSince(beforeMs - 420_000)).toBe('unknown');
+  expect(await remembersTokensSince(client, beforeMs - 420_000, { partsMax: 59 })).toBe('no');
+});
+
+test('every table tells of the parts that it has merged for minutes', async () => {
+  const answer = await client.query({
+    query: `SELECT name, extract(engine_full, 'old_parts_lifetime = (\\d+)') AS seconds FROM system.tables
+      WHERE database = currentDatabase() AND (name = 'events' OR name IN ('site_visits', 'stray_visits', 'site_15m', 'site_texts')) ORDER BY name`,
+    format: 'JSONEachRow',
+  });
+  const tables = ['events', 'site_15m', 'site_texts', 'site_visits', 'stray_visits'];
+  expect(await answer.json()).toEqual(tables.map((name) => ({ name, seconds: '480' })));
+
+  const beforeMs = Date.now();
+  const site = createTestSite(warehouse);
+  for (let i = 0; i < 12; i++) await site.insert([{ t: '10:00' }]);
+  await client.command({ query: 'OPTIMIZE TABLE site_15m FINAL' });
+  expect(await remembersTokensSince(client, beforeMs, { partsMax: 11 })).toBe('no');
 });

@@ -7,21 +7,24 @@ import { readCluster, systemTable } from './cluster.ts';
  * of 27 years 1,400 in a table of weeks. Half of them leaves room for what is being stored.
  */
 const partsRememberedMax = 5_000;
-/** ClickHouse still knows for 8 minutes what parts it had that are merged into others by now. */
+/** ClickHouse knows for 8 minutes what parts it had that are merged into others by now (migration 0007). */
 const partsKnownMs = 360_000;
 /** Between the clocks of Redis, which `sinceMs` is of, of ClickHouse and of this process. */
 const clockDifferenceMaxMs = 60_000;
 
+/** `unknown`: after minutes in which a table may have got more parts than are seen now. */
+export type TokensRemembered = 'yes' | 'no' | 'unknown';
+
 /**
- * Whether ClickHouse is sure to remember the token of every block that was stored since then (Unix ms), in every table:
- * such a block may be sent again.
+ * Whether ClickHouse remembers the token of every block that was stored since then (Unix ms), in every table: such a
+ * block may be sent again.
  */
 export async function remembersTokensSince(
   client: ClickHouseClient,
   sinceMs: number,
   { partsMax = partsRememberedMax }: { partsMax?: number } = {},
-): Promise<boolean> {
-  if (Date.now() - sinceMs >= partsKnownMs) return false;
+): Promise<TokensRemembered> {
+  const knownSinceMs = Math.max(sinceMs, Date.now() - partsKnownMs);
   const cluster = await readCluster(client);
   // What is stored is of one block. Trap: its level is 1 in a table that merges rows.
   const [row] = await rowsOf<{ most: string }>(
@@ -29,7 +32,8 @@ export async function remembersTokensSince(
     `SELECT max(parts) AS most FROM (SELECT count() AS parts FROM ${systemTable('parts', cluster)}
       WHERE database = currentDatabase() AND min_block_number = max_block_number AND modification_time >= fromUnixTimestamp64Milli({since:Int64})
       GROUP BY hostName(), table)`,
-    { since: sinceMs - clockDifferenceMaxMs },
+    { since: knownSinceMs - clockDifferenceMaxMs },
   );
-  return Number(row?.most ?? 0) <= partsMax;
+  if (Number(row?.most ?? 0) > partsMax) return 'no';
+  return knownSinceMs === sinceMs ? 'yes' : 'unknown';
 }

@@ -205,6 +205,49 @@ describe('while a store is away', () => {
     expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
   });
 
+  test('a block is stored without an answer, and ClickHouse has forgotten its token when it is to be sent again: nothing is doubled', async () => {
+    const websiteId = await fixture.newWebsite();
+    for (const table of ['events', 'site_15m', 'site_visits', 'site_texts'])
+      await fixture.ask(`ALTER TABLE {db}.${table} MODIFY SETTING non_replicated_deduplication_window = 10`);
+    let tries = 0;
+    const insertEvents: Warehouse['insertEvents'] = async (rows, token) => {
+      await fixture.warehouse.insertEvents(rows, token);
+      if (++tries > 1) return;
+      await createTestSite(fixture.warehouse).insert(many(20, (month) => ({ t: Date.UTC(2020, month, 15) })));
+      throw new WarehouseError('unavailable', 'no answer');
+    };
+    const remembersTokensSince: Warehouse['remembersTokensSince'] = (sinceMs) =>
+      fixture.warehouse.remembersTokensSince(sinceMs, { partsMax: 5 });
+    void fixture.newWorker({ warehouse: { ...fixture.warehouse, insertEvents, remembersTokensSince } }).run();
+    const ids = await fixture.append(...many(10, () => ({ websiteId })));
+    await untilConsumed();
+    expect(await fixture.storedIds(websiteId)).toEqual(ids);
+    expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
+  });
+
+  test('a worker ends behind a portion of properties, and a website of theirs is reset: the other portions are stored', async () => {
+    const [reset, kept] = [await fixture.newWebsite(), await fixture.newWebsite()];
+    const data = JSON.stringify(Object.fromEntries(many(1_000, (i) => [`p${i}`, i])));
+    await fixture.append(...many(60, (n) => ({ websiteId: n < 5 ? reset : kept, type: 'identify' as const, data })));
+    let portions = 0;
+    const insertSessionProperties: Warehouse['insertSessionProperties'] = async (rows, token) => {
+      if (portions === 0) await fixture.warehouse.insertSessionProperties(rows, token);
+      portions += 1;
+      throw new WarehouseError('unavailable', 'no answer');
+    };
+    const first = fixture.newWorker({ warehouse: { ...fixture.warehouse, insertSessionProperties } });
+    const running = first.run();
+    await expect.poll(() => portions).toBeGreaterThan(0);
+    await first.stop();
+    await running;
+    await fixture.registry.resetWebsite(reset, new Date(), testActor);
+    void fixture.newWorker().run();
+    await untilConsumed();
+    expect(await fixture.ask(`SELECT count() FROM {db}.session_properties FINAL WHERE website_id = '${kept}'`)).toEqual(
+      ['55000'],
+    );
+  }, 60_000);
+
   test('ClickHouse has no memory for whole batches: parts are stored, and what is stored already is completed', async () => {
     const websiteId = await fixture.newWebsite();
     const views = ['site_15m_mv', 'site_visits_mv', 'site_texts_mv'];

@@ -78,10 +78,10 @@ export function createWorker(deps: WorkerDeps): Worker {
       reclaimIdleMs: config.RECLAIM_IDLE_MS,
     });
     const writeBatch = createWriteBatch({ consumer, gate, warehouse, logger, counts, stopSignal: stopping.signal });
-    const writeInSpan: typeof writeBatch = (batch, lost) =>
+    const writeInSpan: typeof writeBatch = (batch, hold) =>
       runInSpan(
         { kind: 'consumer' },
-        () => writeBatch(batch, lost),
+        () => writeBatch(batch, hold),
         () => ({
           name: 'process events',
           attributes: { 'messaging.operation.name': 'process', 'messaging.batch.message_count': batch.rows.count },

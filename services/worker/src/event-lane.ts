@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogBatch } from '@meridian/queue/log-batch';
 import type { LogConsumer } from '@meridian/queue/log-consumer';
 import type { Logger } from '@meridian/runtime/logger';
-import { BatchLostError, holdBatch } from './hold-batch.ts';
+import { type BatchHold, BatchLostError, holdBatch } from './hold-batch.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const pauseAfterErrorMs = 1_000;
@@ -11,8 +11,7 @@ const stopGraceMs = 1_500;
 
 export type EventLaneDeps = {
   consumer: Pick<LogConsumer, 'next' | 'hold' | 'leave'>;
-  /** `lost`: aborted when the batch went to another worker. */
-  writeBatch: (batch: LogBatch, lost: AbortSignal) => Promise<void>;
+  writeBatch: (batch: LogBatch, hold: BatchHold) => Promise<void>;
   limits: { eventsMax: number; maxWaitMs: number };
   /** How often a batch is held from when it was read until it is written. */
   holdEveryMs: number;
@@ -35,7 +34,7 @@ export async function runEventLane(
   async function read(): Promise<HeldBatch | null> {
     try {
       const batch = await untilGivenUp(consumer.next(limits));
-      return batch && { batch, ...holdBatch(consumer, batch, holdEveryMs) };
+      return batch && { batch, hold: holdBatch(consumer, batch, holdEveryMs) };
     } catch (err) {
       logger.warn({ err }, 'event log cannot be read');
       await delay(pauseAfterErrorMs, undefined, { signal: stopSignal }).catch(() => {});
@@ -43,14 +42,14 @@ export async function runEventLane(
     }
   }
 
-  async function write({ batch, lost, end }: HeldBatch): Promise<void> {
+  async function write({ batch, hold }: HeldBatch): Promise<void> {
     try {
-      await writeBatch(batch, lost);
+      await writeBatch(batch, hold);
     } catch (error) {
       if (error instanceof BatchLostError) logger.warn({ events: batch.rows.count }, error.message);
       else if (!stopSignal.aborted) throw error;
     } finally {
-      end();
+      hold.end();
     }
   }
 
@@ -62,9 +61,9 @@ export async function runEventLane(
       if (held) await write(held);
     }
   } finally {
-    void upcoming?.then((held) => held?.end());
+    void upcoming?.then((held) => held?.hold.end());
   }
   await untilGivenUp(consumer.leave()).catch((err: unknown) => logger.warn({ err }, 'event log was not left in order'));
 }
 
-type HeldBatch = { batch: LogBatch } & ReturnType<typeof holdBatch>;
+type HeldBatch = { batch: LogBatch; hold: BatchHold };

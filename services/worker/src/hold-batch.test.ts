@@ -43,3 +43,35 @@ test('a hold that fails is tried again', async () => {
   expect(lease.lost.aborted).toBe(false);
   lease.end();
 });
+
+test('nothing is confirmed by what was heard too long ago: Redis is asked again, and waited for', async () => {
+  let answer: Promise<boolean> = Promise.resolve(true);
+  let asked = 0;
+  const hold = (): Promise<boolean> => {
+    asked += 1;
+    return answer;
+  };
+  const lease = holdBatch({ hold }, batch, 20);
+  await lease.confirm();
+  expect(asked).toBe(0);
+
+  let reply = (_isHeld: boolean) => {};
+  answer = new Promise((resolve) => {
+    reply = resolve;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  let isConfirmed = false;
+  const confirmed = lease.confirm().then(() => {
+    isConfirmed = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect([asked, isConfirmed]).toEqual([1, false]);
+  answer = Promise.resolve(true);
+  reply(true);
+  await confirmed;
+
+  answer = Promise.resolve(false);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await expect(lease.confirm()).rejects.toThrow('belongs to another worker');
+  lease.end();
+});

@@ -6,28 +6,47 @@ export class BatchLostError extends Error {
   override readonly name = 'BatchLostError';
 }
 
+export type BatchHold = {
+  /** Aborted when the batch went to another worker; nothing more of it may be stored then. */
+  lost: AbortSignal;
+  /**
+   * To be called before anything is stored: resolves while the batch is sure to be this worker's. Redis that does not
+   * answer is waited for once it may have given the batch away: then only it can tell.
+   */
+  confirm(): Promise<void>;
+  /** Stops holding it. */
+  end(): void;
+};
+
 /**
- * Keeps a batch from counting as abandoned for as long as the work on it takes. `lost`: aborted when it went to another
- * worker all the same; nothing more of it may be stored then. `end`: stops keeping it.
+ * Keeps a batch from counting as abandoned for as long as the work on it takes. `everyMs`: a quarter of the time after
+ * which it would.
  */
-export function holdBatch(
-  consumer: Pick<LogConsumer, 'hold'>,
-  batch: LogBatch,
-  everyMs: number,
-): { lost: AbortSignal; end(): void } {
+export function holdBatch(consumer: Pick<LogConsumer, 'hold'>, batch: LogBatch, everyMs: number): BatchHold {
   const lost = new AbortController();
-  let isAsking = false; // while Redis is away the calls would pile up, to be made all at once when it is back
-  const hold = async (): Promise<void> => {
-    if (isAsking) return;
-    isAsking = true;
-    try {
-      if (!(await consumer.hold(batch))) lost.abort(new BatchLostError('The batch belongs to another worker now'));
-    } catch {
-      // Redis is in trouble; the next time tells
-    } finally {
-      isAsking = false;
-    }
+  let heldAt = performance.now();
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    const askedAt = performance.now();
+    if (await consumer.hold(batch)) heldAt = askedAt;
+    else lost.abort(new BatchLostError('The batch belongs to another worker now'));
+  }
+  /** One call at a time: while Redis is away they would pile up, to be made all at once when it is back. */
+  function hold(): Promise<void> {
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  }
+
+  const timer = setInterval(() => hold().catch(() => {}), everyMs);
+  return {
+    lost: lost.signal,
+    async confirm() {
+      while (!lost.signal.aborted && performance.now() - heldAt > 3 * everyMs) await hold();
+      lost.signal.throwIfAborted();
+    },
+    end: () => clearInterval(timer),
   };
-  const timer = setInterval(() => void hold(), everyMs);
-  return { lost: lost.signal, end: () => clearInterval(timer) };
 }

@@ -1,6 +1,9 @@
 import { createTestProxy } from '@meridian/embedded/test-proxy';
 import { type OwnRedis, startOwnRedis } from '@meridian/queue/test-redis';
 import { connectRedis } from '@meridian/runtime/redis';
+import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
+import type { Warehouse } from '@meridian/warehouse/warehouse';
+import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createWorkerFixture, silent, type WorkerFixture } from './worker-fixture.ts';
 
@@ -55,6 +58,39 @@ test('all connections of a worker go silent: by new ones it stores what comes af
   await untilConsumed();
   expect(await fixture.storedIds()).toEqual([...first, ...second].sort());
   await worker.stop();
+}, 120_000);
+
+test('a worker that has lost Redis stores no further part of a batch that another one has taken over', async () => {
+  const some = await events(160);
+  const { proxy, url } = await wayToRedis();
+  let whole = 0;
+  let parts = 0;
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const insertEvents: Warehouse['insertEvents'] = async (rows, token) => {
+    const bytes = Buffer.concat(rows).length;
+    whole ||= bytes;
+    if (bytes === whole) throw new WarehouseError('limit', 'Memory limit exceeded');
+    await fixture.warehouse.insertEvents(rows, token);
+    if (++parts > 1) return;
+    proxy.goDown();
+    await held;
+  };
+  const worker = fixture.newWorker({ warehouse: { ...fixture.warehouse, insertEvents } }, url);
+  const running = worker.run();
+  const ids = await fixture.append(...some);
+  await expect.poll(() => parts, until).toBe(1);
+  void fixture.newWorker().run();
+  await untilConsumed();
+  goOn();
+  proxy.goUp();
+  await worker.stop();
+  await running;
+  expect(parts).toBe(1);
+  expect(await fixture.storedIds()).toEqual(ids);
+  expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
 }, 120_000);
 
 test('a connection that fails fast goes silent: a later command is answered', async () => {

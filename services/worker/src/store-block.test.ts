@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type BlockStore, storeBlock } from './store-block.ts';
+import { type BlockStore, ForgottenTokenError, storeBlock } from './store-block.ts';
 
 class Refusal extends Error {}
 class NoMemory extends Error {}
@@ -143,6 +143,18 @@ describe('a block', () => {
     const { store, tokens } = createStore([]);
     await storeBlock(store, letters, 't', true);
     expect([...tokens]).toEqual(['t']);
+  });
+
+  test('whose token the store has forgotten is completed, and not sent again', async () => {
+    const { store, rows, partsNoted } = createStore([]);
+    let tries = 0;
+    const insert: typeof store.insert = async (block, token, isWhole) => {
+      if (++tries > 1) return store.insert(block, token, isWhole);
+      rows.push(...block.slice(0, 5));
+      throw new ForgottenTokenError();
+    };
+    await storeBlock({ ...store, insert }, letters, 't', false);
+    expect([rows, tries, partsNoted()]).toEqual([letters, 2, 1]);
   });
 
   test('that is cut by two workers at once is not doubled', async () => {

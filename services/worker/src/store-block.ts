@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 
+/** A block may be stored, and the store no longer knows its token: only what is missing of it may be sent. */
+export class ForgottenTokenError extends Error {
+  override readonly name = 'ForgottenTokenError';
+}
+
 /** Where rows of one kind go. */
 export type BlockStore<Row> = {
   /**
    * Stores the rows as one block under the token, once, however often it is called. Waits while the store is away and,
-   * with `isWhole`, while it lacks the memory for the block.
+   * with `isWhole`, while it lacks the memory for the block. Rejects with a ForgottenTokenError when it has waited for
+   * so long that the store may have forgotten the token.
    */
   insert(rows: readonly Row[], token: string, isWhole: boolean): Promise<void>;
   /** The rows that are not stored yet. */
@@ -59,11 +65,14 @@ async function storeCut<Row>(
 ): Promise<void> {
   const missing = mayBeStored ? await store.findMissing(rows) : rows;
   if (missing.length === 0) return;
-  const ownToken = missing.length === rows.length ? token : partToken(store, missing);
+  const ownToken = missing.length === rows.length ? token : tokenOfRows(store, missing);
   try {
     await store.insert(missing, ownToken, isWhole || missing.length === 1);
   } catch (error) {
-    if (store.isTooLarge(error)) await storeSmaller(store, missing, { token: ownToken, depth });
+    if (error instanceof ForgottenTokenError) {
+      await store.beforeParts();
+      await storeCut(store, missing, { token: ownToken, mayBeStored: true, depth, isWhole });
+    } else if (store.isTooLarge(error)) await storeSmaller(store, missing, { token: ownToken, depth });
     else if (store.isRefusal(error)) await storeParts(store, missing, { error, depth });
     else throw error;
   }
@@ -84,7 +93,7 @@ async function storeSmaller<Row>(
   for (let from = 0; from < rows.length; from += size) {
     const part = rows.slice(from, from + size);
     await storeCut(store, part, {
-      token: partToken(store, part),
+      token: tokenOfRows(store, part),
       mayBeStored: false,
       depth: depth + 1,
       isWhole: false,
@@ -108,7 +117,7 @@ async function storeParts<Row>(
   const middle = missing.length >> 1;
   const halves = [missing.slice(0, middle), missing.slice(middle)];
   const storeHalf = (half: readonly Row[]) =>
-    storeCut(store, half, { token: partToken(store, half), mayBeStored: false, depth: depth + 1, isWhole: false });
+    storeCut(store, half, { token: tokenOfRows(store, half), mayBeStored: false, depth: depth + 1, isWhole: false });
   if (depth >= parallelDepth) {
     for (const half of halves) await storeHalf(half);
     return;
@@ -118,6 +127,7 @@ async function storeParts<Row>(
     if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-function partToken<Row>(store: BlockStore<Row>, rows: readonly Row[]): string {
+/** The same rows always have the same one. */
+export function tokenOfRows<Row>(store: Pick<BlockStore<Row>, 'idOf'>, rows: readonly Row[]): string {
   return createHash('sha256').update(rows.map(store.idOf).join()).digest('base64url');
 }

@@ -8,9 +8,9 @@ import { type RecordedSpan, recordSpan } from '@meridian/runtime/tracing';
 import { eventIdOf, readEventRow, type SessionPropertyRow, websiteIdOf } from '@meridian/warehouse/event-row';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
-import { BatchLostError } from './hold-batch.ts';
+import { type BatchHold, BatchLostError } from './hold-batch.ts';
 import { piecesOf, sortRows } from './sort-rows.ts';
-import { type BlockStore, storeBlock } from './store-block.ts';
+import { type BlockStore, ForgottenTokenError, storeBlock, tokenOfRows } from './store-block.ts';
 import { toSessionProperties } from './to-session-properties.ts';
 import { untilStopped } from './until-stopped.ts';
 import type { WebsiteGate } from './website-gate.ts';
@@ -20,7 +20,7 @@ import type { WorkerCounts } from './worker-counts.ts';
 const portionOfProperties = 50_000;
 /** How often a block is sent again before it is cut for which ClickHouse had no memory: others may hold that. */
 const memoryRetriesMax = 3;
-/** How long a stop waits for Redis to end a batch that is stored. */
+/** How long a stop waits for Redis to confirm that a batch is ours, and to end one that is stored. */
 const commitGraceMs = 3_000;
 
 export type WriteBatchDeps = {
@@ -39,13 +39,13 @@ export type WriteBatchDeps = {
 /**
  * Brings one batch of the event log into the warehouse, every event once: keeps out what must not be stored, stores the
  * rest, and ends the batch last of all. Waits as long as it takes while a store is away. Rejects when the batch could
- * not be ended, and with the reason of `lost` when it went to another worker.
+ * not be ended, and with a BatchLostError when it went to another worker.
  */
-export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, lost: AbortSignal) => Promise<void> {
+export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, hold: BatchHold) => Promise<void> {
   const { consumer, gate, logger, counts, stopSignal } = deps;
-  return async (batch, lost) => {
+  return async (batch, hold) => {
     const startedAt = performance.now();
-    const patiently = createPatience(deps, lost);
+    const patiently = createPatience(deps, hold);
     const { admitted, removed: removedRows } = await patiently(() => gate.admit(batch.rows));
     const { deadLetters, mayBeStored } = await storeEvents(deps, batch, admitted, patiently);
     for (const { numbers, before } of removedRows)
@@ -85,12 +85,12 @@ function countBatch(
 /** Makes an attempt unless the batch is lost, and repeats it while a store is away and the worker does not stop. */
 type Patience = <Value>(attempt: () => Promise<Value>, isWorthRetrying?: (error: unknown) => boolean) => Promise<Value>;
 
-function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: AbortSignal): Patience {
-  const signal = AbortSignal.any([lost, stopSignal]);
+function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, hold: BatchHold): Patience {
+  const signal = AbortSignal.any([hold.lost, stopSignal]);
   return (attempt, isWorthRetrying = isPassing) =>
     retry(
       async () => {
-        lost.throwIfAborted();
+        await untilStopped(hold.confirm(), { stopSignal, graceMs: commitGraceMs });
         return attempt();
       },
       {
@@ -137,7 +137,7 @@ async function storeEvents(
   const { begunAfterMs } = batch;
   let { mayBeStored } = batch;
   if (!mayBeStored && begunAfterMs !== null)
-    mayBeStored = !(await patiently(() => deps.warehouse.remembersTokensSince(begunAfterMs)));
+    mayBeStored = (await patiently(() => deps.warehouse.remembersTokensSince(begunAfterMs))) !== 'yes';
   if (mayBeStored) {
     const numbers = [...byYear.values()].flat();
     mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
@@ -148,11 +148,9 @@ async function storeEvents(
   // enough.
   for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
   const propertyStore = propertyStoreOf(deps, patiently, refuse);
-  let portion = 0;
-  for (const properties of propertiesOf(batch, identifies, refuse)) {
-    await storeBlock(propertyStore, properties, `${batch.token}-properties-${portion}`, false);
-    portion += 1;
-  }
+  // Where a portion begins depends on what is admitted, so that its token is made of what is in it.
+  for (const properties of propertiesOf(batch, identifies, refuse))
+    await storeBlock(propertyStore, properties, tokenOfRows(propertyStore, properties), false);
   return { deadLetters: [...letters.values()], mayBeStored };
 }
 
@@ -180,14 +178,21 @@ function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience
   const { bytes, createdAtMs } = batch.rows;
   let noted: Promise<void> | undefined;
   return {
-    insert: (numbers, token, isWhole) =>
-      insertPatiently(patiently, isWhole, async () => {
+    insert(numbers, token, isWhole) {
+      const firstTriedAtMs = Date.now();
+      let tries = 0;
+      return insertPatiently(patiently, isWhole, async () => {
+        // A try may have stored the block though it was not heard. Where it is unknown whether ClickHouse would notice, it
+        // was away most likely, and only the whole block completes the views of one at which it went away.
+        if (++tries > 1 && (await warehouse.remembersTokensSince(firstTriedAtMs)) === 'no')
+          throw new ForgottenTokenError();
         const startedAt = performance.now();
         await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
         counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
         counts.insertRows.observe(numbers.length);
         recordSpan(startedAt, () => insertSpan(numbers.length));
-      }),
+      });
+    },
     async findMissing(numbers) {
       const keys = numbers.map((number) => ({
         websiteId: websiteIdOf(bytes, startOf(batch, number)),
