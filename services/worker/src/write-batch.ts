@@ -182,8 +182,8 @@ function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience
       const firstTriedAtMs = Date.now();
       let tries = 0;
       return insertPatiently(patiently, isWhole, async () => {
-        // A try may have stored the block though it was not heard. Where it is unknown whether ClickHouse would notice, it
-        // was away most likely, and only the whole block completes the views of one at which it went away.
+        // A try may have stored the block though it was not heard. Where it is unknown whether ClickHouse would notice,
+        // it was away most likely, and only the whole block completes the views of one at which it went away.
         if (++tries > 1 && (await warehouse.remembersTokensSince(firstTriedAtMs)) === 'no')
           throw new ForgottenTokenError();
         const startedAt = performance.now();
