@@ -12,13 +12,17 @@ export const migrationsFolder = fileURLToPath(new URL('../postgres-migrations', 
 /**
  * Brings the database of `databaseUrl` to the schema of this version; does nothing when it is there already.
  * `alongside`: the other store's migrations, which must not be done twice at once either. One process at a time does
- * both, the others wait; one that is killed lets them on.
+ * both, the others wait; one that is killed, or loses its connection, lets them on.
+ * @throws Error once the connection is lost: without a code, so that nobody takes it for one that may be tried again:
+ *   `alongside` goes on until the process ends
  */
 export async function migrate(databaseUrl: string, alongside: () => Promise<void> = async () => {}): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000, keepAlive: true });
   await client.connect();
   // With the connection the lock is lost.
-  const lost = new Promise<never>((_, reject) => client.on('error', reject));
+  const lost = new Promise<never>((_, reject) =>
+    client.on('error', (cause) => reject(new Error('The connection was lost during the migration', { cause }))),
+  );
   lost.catch(() => {});
   try {
     // Limits that the server or the role sets are for the services: a migration may wait for a lock and take its time.

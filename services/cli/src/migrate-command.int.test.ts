@@ -11,6 +11,7 @@ import { applyFirstSchema } from '@meridian/warehouse/test-first-schema';
 import { createTestSite } from '@meridian/warehouse/test-site';
 import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runMigrate } from './migrate-command.ts';
 
 const folder = dirname(dirname(fileURLToPath(import.meta.url)));
 const until = { timeout: 120_000, interval: 30 };
@@ -119,4 +120,28 @@ test('two at once on filled stores: one does it, the other one finds it done; qu
   }
   expect(await ended).toEqual([0, 0]);
   expect(await findWrongRows(clickhouse.url)).toEqual([]);
+}, 300_000);
+
+test('one that loses Postgres, and with it the lock, ends with an error: it begins no second one in ClickHouse beside its first', async () => {
+  const { hostname: host, port } = new URL(postgres.url);
+  const postgresProxy = await createTestProxy({ host, port: Number(port) });
+  const proxied = new URL(postgres.url);
+  proxied.host = `127.0.0.1:${postgresProxy.port}`;
+  let begun = 0;
+  let goOn = () => {};
+  const migrate = async (cluster?: string) => {
+    begun += 1;
+    if (begun === 1) await new Promise<void>((resolve) => (goOn = resolve));
+    await warehouse.migrate(cluster);
+  };
+  const deps = { warehouse: { ...warehouse, migrate }, cluster: undefined, retentionDays: undefined };
+  const ended = runMigrate({ ...deps, databaseUrl: proxied.href, report: () => {} }, [], () => {}).catch(String);
+  await expect.poll(() => begun, until).toBe(1);
+  postgresProxy.cut();
+  const outcome = await ended;
+  goOn();
+  expect([outcome, begun]).toEqual([expect.stringContaining('The connection was lost during the migration'), 1]);
+  expect(outcome).toMatch(/^StartError: Postgres \(DATABASE_URL\): .*ECONNRESET$/);
+  await expect.poll(isApplied, until).toBe('1');
+  await postgresProxy.close();
 }, 300_000);
