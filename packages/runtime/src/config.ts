@@ -28,14 +28,21 @@ export function loadConfig<Schema extends z.ZodType>(
   throw new ConfigError(`Configuration is not valid:\n${faults.join('\n')}`);
 }
 
-/** The configuration for the log: secrets replaced, credentials cut out of URLs. */
+/** The configuration for the log: secrets replaced, of an address no more than where it leads. */
 export function redactConfig(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(config).map(([name, value]) => {
       if (secretName.test(name) && value !== undefined) return [name, '***'];
-      return [name, typeof value === 'string' ? value.replace(/\/\/[^/@\s]*@/, '//***@') : value];
+      return [name, typeof value === 'string' && value.includes('://') ? placeOf(value) : value];
     }),
   );
+}
+
+/** Without the query, which may hold a password as well. */
+function placeOf(address: string): string {
+  if (!URL.canParse(address)) return '***';
+  const { protocol, username, password, host, pathname } = new URL(address);
+  return `${protocol}//${username || password ? '***@' : ''}${host}${pathname}`;
 }
 
 const isLongSecret = (secret: string) => Buffer.byteLength(secret) >= 32;
@@ -74,7 +81,13 @@ function storeUrl(protocol: RegExp, example: string, isFit: (url: URL) => boolea
   const message = `must be like ${example}, with user and password percent-encoded`;
   return z
     .url({ protocol, error: message, abort: true })
-    .refine((text) => isDecodable(text) && isFit(new URL(text)), message);
+    .refine((text) => isAddress(text) && isDecodable(text) && isFit(new URL(text)), message);
+}
+
+/** Not what a scheme without a host is, nor what a password with a raw `/` or `#` makes: its rest is no path. */
+function isAddress(text: string): boolean {
+  const { pathname, hash } = new URL(text);
+  return text.includes('://') && !pathname.includes('@') && hash === '';
 }
 
 function isDecodable(text: string): boolean {
