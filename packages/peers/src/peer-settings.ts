@@ -14,7 +14,7 @@ const peers = z
     const refuse = (message: string) => context.addIssue({ code: 'custom', message });
     for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
       const [region = '', url = ''] = entry.split(/=(.*)/s).map((part) => part.trim());
-      if (!regionPattern.test(region) || !/^https?:\/\/[^/?#]+\/?$/.test(url))
+      if (!regionPattern.test(region) || !/^https?:\/\/[^/?#@]+\/?$/.test(url) || !URL.canParse(url))
         refuse('must be like eu=https://eu.example.com,us=https://us.example.com');
       else if (urls.has(region)) refuse(`names ${region} twice`);
       else urls.set(region, url.replace(/\/$/, ''));
@@ -33,10 +33,17 @@ export const PeerSettings = z.object({
 });
 export type PeerSettings = z.infer<typeof PeerSettings>;
 
+const readTogether = ['REGION', 'PEERS', 'PEER_SECRET'];
+
 /** For the configuration of a process that hands on requests: a region that is no other one's peer needs no secret. */
 export function withPeerSecret<Schema extends z.ZodType<PeerSettings & { REGION: string }>>(schema: Schema) {
   return schema.refine(
     ({ REGION, PEERS, PEER_SECRET }) => PEER_SECRET !== undefined || [...PEERS.keys()].every((name) => name === REGION),
-    { path: ['PEER_SECRET'], message: 'is required where PEERS names another region' },
+    {
+      path: ['PEER_SECRET'],
+      message: 'is required where PEERS names another region',
+      // Told beside the faults of other variables, which else would hide it.
+      when: ({ issues }) => !issues.some(({ path }) => readTogether.includes(String(path?.[0]))),
+    },
   );
 }
