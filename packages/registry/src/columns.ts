@@ -26,8 +26,8 @@ export const instant = customType<{ data: Date; driverData: string }>({
 });
 
 /**
- * `jsonb`, which refuses NUL and lone surrogates: the former is removed from every text inside, the latter become
- * U+FFFD.
+ * `jsonb`, which refuses NUL and lone surrogates: the former is removed from every value inside, the latter become
+ * U+FFFD. Its keys must have neither.
  */
 export const json = customType<{ data: Record<string, unknown>; driverData: unknown }>({
   dataType: () => 'jsonb',

@@ -12,7 +12,8 @@ const formType = /^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\
 
 /**
  * Reads the body as a JSON object of `schema`, whatever the content type says, unless it is a form.
- * Keys that the schema does not know are ignored; NUL is removed from every text.
+ * Keys that the schema does not know are ignored. NUL is removed from every text and key, and half a surrogate pair
+ * becomes U+FFFD.
  * @throws ApiError 413 above 1 MB, 415 for a form, 400 for anything else that does not fit
  */
 export async function readJson<Schema extends z.ZodType>(
@@ -33,11 +34,18 @@ function parseJson(bytes: Buffer): unknown {
   if (hasMoreValues(bytes, valuesMax))
     throw new ApiError('bad-request', `The JSON must not hold more than ${valuesMax} values.`);
   try {
-    return JSON.parse(new TextDecoder().decode(bytes), (_key, value) =>
-      typeof value === 'string' ? value.replaceAll('\0', '') : value,
-    );
+    return JSON.parse(new TextDecoder().decode(bytes), (_key, value) => storable(value));
   } catch (cause) {
     // Deep nesting ends here as well: a RangeError.
     throw new ApiError('bad-request', 'The body is not valid JSON.', { cause });
   }
 }
+
+/** What of a parsed value can be stored; what is inside of it has been here before. */
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), inner]));
+}
+
+const storableText = (text: string): string => text.replaceAll('\0', '').toWellFormed();

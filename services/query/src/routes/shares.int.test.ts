@@ -59,6 +59,20 @@ describe('making a link', () => {
     expect((await read(id)).shareId).toBe(slug);
   });
 
+  test('keys of parameters lose what cannot be stored, as texts do, at every depth and before they are checked', async () => {
+    const { id } = await newWebsite();
+    const share = await newShare(id, {
+      parameters: { 'a\0b': 'c\0d', in: [{ '\ud800x': '\ud800' }], 'eve\0nts': false },
+    });
+    const parameters = { ab: 'cd', in: [{ '\ufffdx': '\ufffd' }], events: false };
+    expect(share.parameters).toEqual(parameters);
+    const changed = await api.ok('POST', `/share/id/${share.id}`, {
+      token,
+      body: { parameters: { '\0': { '\0': 1 } } },
+    });
+    expect(changed.parameters).toEqual({ '': { '': 1 } });
+  });
+
   test('by the website’s share id', async () => {
     const shareId = newSlug();
     const { id } = await newWebsite({ shareId });
@@ -79,6 +93,7 @@ describe('making a link', () => {
     [{ slug: 7 }, 'slug'],
     [{ parameters: [] }, 'parameters'],
     [{ parameters: { events: 'false' } }, 'parameters.events'],
+    [{ parameters: { 'eve\0nts': 'false' } }, 'parameters.events'],
     [{ parameters: { text: 'x'.repeat(10_000) } }, 'parameters'],
     [{ parameters: nested(33) }, 'parameters: must not be nested deeper than 32 levels'],
     [{ parameters: nested(1_500) }, 'parameters'],
