@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { createTwoProcesses } from '../two-processes-fixtures.ts';
+import { throttleLogin } from './login-throttle.ts';
 
 const { api, other, close } = await createTwoProcesses();
 afterAll(close);
@@ -36,4 +38,25 @@ test('a success in one process forgets the failures that another one saw', async
     for (let i = 0; i < 9; i++) expect((await login(other, username, 'wrong', here)).status).toBe(401);
     expect((await login(api, username, password, here)).status).toBe(200);
   }
+});
+
+test('of one network 20 passwords are under check at a time, whatever the names: more are 429 at once, and others wait for nobody', async () => {
+  let underCheck = 0;
+  let letGo = () => {};
+  const held = new Promise<null>((resolve) => {
+    letGo = () => resolve(null);
+  });
+  const holding = () => {
+    underCheck++;
+    return held;
+  };
+  const guess = (address: string, check: () => Promise<string | null> = async () => 'proved') =>
+    throttleLogin(api.deps, { username: randomUUID(), address }, check);
+  const guesses = Array.from({ length: 20 }, (_, i) => guess(`2001:db8:1:2::${i}`, holding));
+  await expect.poll(() => underCheck).toBe(20);
+  await expect(guess('2001:db8:1:2::ff')).rejects.toMatchObject({ code: 'rate-limited' });
+  expect(await guess('2001:db8:1:3::ff')).toBe('proved');
+  letGo();
+  expect(await Promise.all(guesses)).toEqual(Array(20).fill(null));
+  expect(await guess('2001:db8:1:2::ff')).toBe('proved');
 });

@@ -6,8 +6,14 @@ import type { QueryDeps } from '../query-env.ts';
 
 const failuresMax = 10;
 const windowMs = 15 * 60_000;
-/** A try is over in moments; one whose process died gives its slot back after this time. */
+/**
+ * A try is over in moments, unless thousands of networks guess at once; one whose process died gives its slot back
+ * after this time.
+ */
 const tryMaxMs = 60_000;
+/** More than people behind one address send at a time; checked within a second or so. */
+const checksMax = 20;
+const checksRetryMs = 1_000;
 const waitMaxMs = 10_000;
 const pauseMinMs = 20;
 const pauseMaxMs = 250;
@@ -38,6 +44,12 @@ if ARGV[4] ~= 'wrong' then return end
 local failures = redis.call('INCR', KEYS[1])
 if failures == 1 or failures == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
+/**
+ * Passwords under check, by network. All checks of a process share its threads, where guesses with made-up names, which
+ * no window stops, would hold everybody's.
+ */
+const checksOf = new Map<string, number>();
+
 /** `unknown`: the password could not be checked. */
 type Outcome = 'right' | 'wrong' | 'unknown';
 
@@ -46,8 +58,8 @@ type ThrottleDeps = Pick<QueryDeps, 'redis' | 'logger'>;
 /**
  * Guards a check of a password; null from the check is a failure. Failures are counted per user name and client address
  * (docs/semantics.md "Logins"), in Redis for all processes.
- * @throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, and when 10 tries that go on do not end within
- *   10 s; 503 when tries cannot be counted
+ * @throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, when 10 tries that go on do not end within
+ *   10 s, and at once while 20 passwords of the client's network are under check; 503 when tries cannot be counted
  */
 export async function throttleLogin<Proved>(
   deps: ThrottleDeps,
@@ -59,11 +71,24 @@ export async function throttleLogin<Proved>(
   await begin(deps, keys, tryId);
   let outcome: Outcome = 'unknown';
   try {
-    const proved = await check();
+    const proved = await checkBesideFew(networkOf(address), check);
     outcome = proved === null ? 'wrong' : 'right';
     return proved;
   } finally {
     await end(deps, keys, tryId, outcome);
+  }
+}
+
+async function checkBesideFew<Proved>(network: string, check: () => Promise<Proved>): Promise<Proved> {
+  const running = checksOf.get(network) ?? 0;
+  if (running >= checksMax) throw tooMany('Too many logins at once. Try again later.', checksRetryMs);
+  checksOf.set(network, running + 1);
+  try {
+    return await check();
+  } finally {
+    const left = (checksOf.get(network) ?? 0) - 1;
+    if (left > 0) checksOf.set(network, left);
+    else checksOf.delete(network);
   }
 }
 
