@@ -12,7 +12,7 @@ import { connectRedis } from '@meridian/runtime/redis';
 import { serveMetricsOf } from '@meridian/runtime/serve-metrics';
 import { startTracing } from '@meridian/runtime/tracing';
 import { createWarehouse } from '@meridian/warehouse/warehouse';
-import { ensureAdministrator } from './auth/ensure-administrator.ts';
+import { ensureAdministrator, newAdministrator } from './auth/ensure-administrator.ts';
 import { QueryEnvironment, questionMaxMs, questionWaitMaxMs, toQueryConfig } from './config.ts';
 import { createQueryListener, storeChecks } from './create-query-listener.ts';
 import { createOnQuery } from './on-query.ts';
@@ -49,8 +49,9 @@ runProcess({ logger, stopMaxMs }, async (life) => {
   await serveMetricsOf({ life, logger, config: env }, counts.metrics());
 
   const { REGION: region, MODE: mode, ADMIN_USERNAME: username, ADMIN_PASSWORD: password } = env;
+  const administrator = newAdministrator({ username, password, homeRegion: region });
   async function createAdministrator(): Promise<void> {
-    const { generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion: region });
+    const { generatedPassword } = await ensureAdministrator(registry, administrator);
     if (generatedPassword !== undefined) console.log(`Administrator: ${username} / ${generatedPassword}`);
   }
   if (mode === 'self-hosted') {

@@ -1,4 +1,4 @@
-import { ensureAdministrator } from '@meridian/query/auth/ensure-administrator';
+import { ensureAdministrator, newAdministrator } from '@meridian/query/auth/ensure-administrator';
 import type { Registry } from '@meridian/registry/registry';
 import type { StandaloneConfig } from './config.ts';
 
@@ -15,7 +15,8 @@ export async function findAdministrator(
 ): Promise<Administrator | null> {
   if (config.MODE === 'cloud') return null;
   const { ADMIN_USERNAME: username, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
-  const { created, generatedPassword } = await ensureAdministrator(registry, { username, password, homeRegion });
+  const administrator = newAdministrator({ username, password, homeRegion });
+  const { created, generatedPassword } = await ensureAdministrator(registry, administrator);
   if (!created && (await registry.findUserByUsername(username))?.role !== 'admin') return null;
   return { generatedPassword };
 }
