@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createRollupCheck } from '@meridian/warehouse/rollups/check';
 import { createTestSite } from '@meridian/warehouse/test-site';
 import { createTestWarehouse } from '@meridian/warehouse/test-warehouse';
@@ -42,4 +44,14 @@ test('what could not be compared is told; it is 1 only where it should have been
     runCheckRollups({ compare: outcome, repair: outcome }, args, now, (line) => lines.push(line));
   expect([await run(), await run('--repair')]).toEqual([0, 1]);
   expect(lines.filter((line) => line.startsWith('3 rows changed faster'))).toHaveLength(2);
+});
+
+test('a ClickHouse that takes the connection and says nothing is told of, not waited for as long as a comparison may take', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const unheard = createRollupCheck(`http://127.0.0.1:${(server.address() as AddressInfo).port}/meridian`);
+  for (const args of [[], ['--repair']])
+    await expect(runCheckRollups(unheard, args, now, () => {})).rejects.toThrow('no answer within 10 s');
+  await unheard.close();
+  server.close();
 });
