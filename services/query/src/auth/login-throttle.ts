@@ -11,9 +11,8 @@ const windowMs = 15 * 60_000;
  * after this time.
  */
 const tryMaxMs = 60_000;
-/** More than people behind one address send at a time; checked within a second or so. */
+/** Of one network at a time; checked within a second or so. */
 const checksMax = 20;
-const checksRetryMs = 1_000;
 const waitMaxMs = 10_000;
 const pauseMinMs = 20;
 const pauseMaxMs = 250;
@@ -59,7 +58,7 @@ type ThrottleDeps = Pick<QueryDeps, 'redis' | 'logger'>;
  * Guards a check of a password; null from the check is a failure. Failures are counted per user name and client address
  * (docs/semantics.md "Logins"), in Redis for all processes.
  * @throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, when 10 tries that go on do not end within
- *   10 s, and at once while 20 passwords of the client's network are under check; 503 when tries cannot be counted
+ *   10 s, or other tries of the client's network that come before it; 503 when tries cannot be counted
  */
 export async function throttleLogin<Proved>(
   deps: ThrottleDeps,
@@ -80,9 +79,11 @@ export async function throttleLogin<Proved>(
 }
 
 async function checkBesideFew<Proved>(network: string, check: () => Promise<Proved>): Promise<Proved> {
-  const running = checksOf.get(network) ?? 0;
-  if (running >= checksMax) throw tooMany('Too many logins at once. Try again later.', checksRetryMs);
-  checksOf.set(network, running + 1);
+  await untilTaken(() => {
+    const running = checksOf.get(network) ?? 0;
+    if (running < checksMax) checksOf.set(network, running + 1);
+    return running < checksMax;
+  });
   try {
     return await check();
   } finally {
@@ -92,14 +93,21 @@ async function checkBesideFew<Proved>(network: string, check: () => Promise<Prov
   }
 }
 
-async function begin({ redis }: ThrottleDeps, keys: [string, string], tryId: string): Promise<void> {
-  const deadlineMs = performance.now() + waitMaxMs;
-  for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+function begin({ redis }: ThrottleDeps, keys: [string, string], tryId: string): Promise<void> {
+  return untilTaken(async () => {
     const waitMs = await redis.eval(beginScript, 2, ...keys, failuresMax, tryMaxMs, tryId).catch((cause) => {
       throw new ApiError('service-unavailable', 'Passwords cannot be checked at the moment.', { cause });
     });
-    if (waitMs === 0) return;
-    if (waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
+    if (waitMs !== 0 && waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
+    return waitMs === 0;
+  });
+}
+
+/** `take`: takes what is free at the moment, and says whether something was. */
+async function untilTaken(take: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + waitMaxMs;
+  for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+    if (await take()) return;
     if (performance.now() > deadlineMs) throw tooMany('Too many logins at once. Try again later.', waitMaxMs);
     await pause(pauseMs);
   }
