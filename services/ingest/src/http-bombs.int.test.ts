@@ -1,7 +1,9 @@
+import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliCompress, createDeflate, createGzip } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestIngest } from './ingest-fixtures.ts';
+import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { chrome, startTestIngest } from './ingest-fixtures.ts';
 
 /** Packed it still is below the limit of `/send`, so that it has to be unpacked to be known. */
 const bombBytes = 60_000_000;
@@ -13,6 +15,9 @@ beforeAll(async () => {
   ingest = await startTestIngest();
 });
 afterAll(() => ingest.stop());
+
+const peakBytes = () => process.resourceUsage().maxRSS * 1_024;
+const batchHead = (headers: string) => `POST /api/batch HTTP/1.1\r\nHost: x\r\nUser-Agent: ${chrome}\r\n${headers}\r\n`;
 
 /** Blanks of `bombBytes`, which JSON may have anywhere, compressed. */
 async function bomb(compressor: ReturnType<typeof createGzip>): Promise<Buffer> {
@@ -39,7 +44,6 @@ test('2 GB in bombs are 413 and cost no memory, and events sent at the same time
   ] as const;
   for (const [, packed] of bombs) expect(packed.length).toBeLessThan(65_536);
 
-  const peakBytes = () => process.resourceUsage().maxRSS * 1_024;
   const before = peakBytes();
   const replies = await Promise.all(
     Array.from({ length: bombsAtOnce }, async (_, i) => {
@@ -54,3 +58,41 @@ test('2 GB in bombs are 413 and cost no memory, and events sent at the same time
   expect(peakBytes() - before).toBeLessThan(100_000_000);
   expect(await ingest.storedEvents(website)).toHaveLength(bombsAtOnce);
 });
+
+test('a body in chunks of one byte costs no more memory than one in large ones', async () => {
+  const body = Buffer.from('1\r\n \r\n'.repeat(1_000_000));
+  const before = peakBytes();
+  const bytes = Buffer.concat([
+    Buffer.from(batchHead('Transfer-Encoding: chunked\r\nConnection: close\r\n')),
+    body,
+    Buffer.from('2\r\n[]\r\n0\r\n\r\n'),
+  ]);
+  expect(statusesOf(await rawExchange(ingest.port, bytes))).toEqual([200]);
+  expect(peakBytes() - before).toBeLessThan(100_000_000);
+}, 60_000);
+
+test('bodies that are held back are 503 beyond 128 MB, the stillest first, and keep no other out; when they are gone all is as before', async () => {
+  const website = await ingest.newWebsite();
+  const large = [{ type: 'event', payload: { website, url: '/', data: { x: 'x'.repeat(5_000_000) } } }];
+  const heldBytes = 5_000_000;
+  for (let round = 0; round < 2; round++) {
+    const said: string[] = [];
+    const sockets: Socket[] = [];
+    onTestFinished(() => void sockets.forEach((socket) => void socket.destroy()));
+    for (let i = 0; i < 30; i++) {
+      const socket = connect(ingest.port, '127.0.0.1').setEncoding('latin1');
+      socket.on('data', (text) => (said[i] = `${said[i] ?? ''}${text}`)).on('error', () => {});
+      sockets.push(socket);
+      socket.write(batchHead(`Content-Length: ${heldBytes}\r\n`));
+      await new Promise<void>((done) => socket.write(Buffer.alloc(heldBytes - 10, ' '), () => done()));
+    }
+    const refused = () => said.flatMap((text, i) => (text.includes('503') ? [i] : []));
+    await expect.poll(() => refused().length).toBe(4);
+    for (const i of refused())
+      expect([statusesOf(said[i] ?? ''), said[i]?.match(/retry-after: \d/i)?.length]).toEqual([[503], 1]);
+    expect((await ingest.batch(large)).status).toBe(200);
+    expect([refused().length, refused().every((i) => i < 15)]).toEqual([5, true]);
+    for (const socket of sockets) socket.destroy();
+  }
+  await expect.poll(async () => (await ingest.batch(large)).status).toBe(200);
+}, 60_000);

@@ -41,7 +41,8 @@ const meanings: Record<ErrorCode, string> = {
   'rate-limited': 'Too many requests.',
   'headers-too-large': 'Address and headers are longer than 16 KB, or more than 200 headers.',
   'server-error': 'A fault of the server.',
-  'service-unavailable': 'A store cannot be reached, or a question took too long. Worth trying again.',
+  'service-unavailable':
+    'A store cannot be reached, a question took too long, or too many bodies are on their way. Worth trying again.',
 };
 
 const headersOf: Partial<Record<ErrorCode, readonly string[]>> = {

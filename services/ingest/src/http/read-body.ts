@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { ErrorCode } from '@meridian/contract/errors';
+import { GrowingBody } from '@meridian/runtime/http/growing-body';
 
 export type BodyFault = { code: ErrorCode; message: string };
 
@@ -20,7 +21,8 @@ export type BodyReader = (request: IncomingMessage, maxBytes: number) => Promise
 
 /**
  * Reads a request's body, decompressed, of at most `maxBytes`: no more is read, and no more is decompressed, than that.
- * Any content type but a form is accepted. Never settles when the client goes away.
+ * Any content type but a form is accepted. A fault is also that other bodies need its memory. Never settles when the
+ * client goes away.
  * The bodies that arrive in one turn of the event loop are handed on together, one behind the other: the code that
  * treats them stays in the processor's caches then, which saves the collector a sixth of its time.
  */
@@ -43,15 +45,15 @@ export function createBodyReader(): BodyReader {
     if (Number(headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge(maxBytes));
 
     return new Promise((resolve) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      request.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= maxBytes) chunks.push(chunk);
-        else resolve(tooLarge(maxBytes));
-      });
+      const growing = new GrowingBody(maxBytes, (refusal) =>
+        resolve(refusal === 'payload-too-large' ? tooLarge(maxBytes) : tooMany),
+      );
+      request.on('data', (chunk: Buffer) => growing.add(chunk));
+      request.on('close', () => growing.letGo());
       request.on('end', () => {
-        const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+        const body = growing.whole();
+        growing.letGo();
+        if (!body) return;
         if (arrived.length === 0) setImmediate(handOn);
         arrived.push(() => resolve(decompress ? decompressBody(body, decompress, maxBytes) : body));
       });
@@ -64,6 +66,7 @@ const unknownEncoding: BodyFault = {
   code: 'unsupported-media-type',
   message: 'The content encoding must be gzip, deflate or br.',
 };
+const tooMany: BodyFault = { code: 'service-unavailable', message: 'Too many bodies are on their way at the moment.' };
 
 function tooLarge(maxBytes: number): BodyFault {
   return { code: 'payload-too-large', message: `The body must not be larger than ${maxBytes / 1_024} KB.` };

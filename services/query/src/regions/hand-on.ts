@@ -6,7 +6,7 @@ import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
 import { createClientAddress } from '../auth/client-address.ts';
 import { questionMaxMs } from '../config.ts';
-import { readBody } from '../http/read-body.ts';
+import { useBody } from '../http/use-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
 /** Statuses whose answers have no body. */
@@ -17,7 +17,7 @@ const bodiless = [204, 304];
  * What another region has handed on stays here. A body is handed on when all of it is here: one that breaks off or is
  * too large would break the connection to that region, on which the requests of others travel.
  * @throws ApiError 413 for such a body, 431 for a head that is too large for that region, 503 when that cannot be
- * reached, or when two regions disagree about which of them it is
+ * reached, when two regions disagree about which of them it is, or as `useBody`
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
   const { peers, config } = deps;
@@ -27,16 +27,18 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
     if (c.get('peer'))
       throw new ApiError('service-unavailable', 'The regions disagree about which of them serves this.');
     const { method } = c.req;
-    try {
-      const answer = await peers.ask(region, {
+    const ask = (body?: Buffer) =>
+      peers.ask(region, {
         method,
         path: target,
         headers: { ...passedHeaders(headersOf(c)), 'x-request-id': c.get('requestId') },
-        body: method === 'GET' || method === 'HEAD' ? undefined : await readBody(c),
+        body,
         claim: { address: addressOf(c), ageMs: 0 },
         signal: c.req.raw.signal,
         answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
+    try {
+      const answer = await (method === 'GET' || method === 'HEAD' ? ask() : useBody(c, ask));
       // What is in front of a region answers in its stead: the process's own limits, which the headers exceed that were
       // added on the way, or the proxy of a region that is down.
       if (answer.headers['x-region'] !== region) {

@@ -1,0 +1,93 @@
+import type { ErrorCode } from '@meridian/contract/errors';
+
+/**
+ * What all bodies that are on their way to a process may take of its memory, which may be 512 MB. 25 batches of the
+ * largest size fit, all but whole, or some 700 usual ones: many times of what a collector treats in a second.
+ */
+const allMaxBytes = 134_217_728;
+
+/** Why a body was given up: it is too large, or others needed the memory. */
+export type BodyRefusal = Extract<ErrorCode, 'payload-too-large' | 'service-unavailable'>;
+
+/** Of the process, whose memory is one, and not of a service in it. */
+let heldBytes = 0;
+
+/** Bodies of which more is to come, first that of which nothing has come for the longest. */
+const growing = new Set<GrowingBody>();
+
+/**
+ * A body of at most `maxBytes` as it comes. When all together are too much, those are given up of which nothing has
+ * come for the longest: whoever holds bodies back keeps no other out. Every one must be let go of in the end.
+ */
+export class GrowingBody {
+  /** Why it was given up, if it was. */
+  refusal: BodyRefusal | null = null;
+  private readonly maxBytes: number;
+  private readonly onRefusal: ((refusal: BodyRefusal) => void) | undefined;
+  private buffer: Buffer = nothing;
+  private bytes = 0;
+
+  constructor(maxBytes: number, onRefusal?: (refusal: BodyRefusal) => void) {
+    this.maxBytes = maxBytes;
+    this.onRefusal = onRefusal;
+  }
+
+  /** Takes the next part, unless the body was given up. */
+  add(part: Buffer): void {
+    if (this.refusal) return;
+    const bytes = this.bytes + part.length;
+    if (bytes > this.maxBytes) {
+      this.refuse('payload-too-large');
+      return;
+    }
+    // Parts are not kept as they come, but for the first, mostly the only one: each costs some 400 bytes besides, and
+    // may be one byte.
+    if (this.bytes === 0) this.buffer = part;
+    else {
+      if (bytes > this.buffer.length) this.grow(Math.min(2 * bytes, this.maxBytes));
+      this.buffer.set(part, this.bytes);
+    }
+    this.bytes = bytes;
+    heldBytes += part.length;
+    growing.delete(this);
+    growing.add(this);
+    if (heldBytes > allMaxBytes) makeRoom();
+  }
+
+  /** The body when all of it has come; it counts until it is let go of. Null when it was given up. */
+  whole(): Buffer | null {
+    if (this.refusal) return null;
+    growing.delete(this);
+    return this.buffer.length === this.bytes ? this.buffer : this.buffer.subarray(0, this.bytes);
+  }
+
+  /** No more of it is wanted, or comes. */
+  letGo(): void {
+    growing.delete(this);
+    heldBytes -= this.bytes;
+    this.bytes = 0;
+    this.buffer = nothing;
+  }
+
+  /** Gives it up. */
+  refuse(refusal: BodyRefusal): void {
+    this.refusal = refusal;
+    this.letGo();
+    this.onRefusal?.(refusal);
+  }
+
+  private grow(length: number): void {
+    const grown = Buffer.allocUnsafe(length);
+    this.buffer.copy(grown, 0, 0, this.bytes);
+    this.buffer = grown;
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+function makeRoom(): void {
+  for (const body of growing) {
+    if (heldBytes <= allMaxBytes) return;
+    body.refuse('service-unavailable');
+  }
+}
