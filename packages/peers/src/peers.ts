@@ -10,6 +10,11 @@ const connectMaxMs = 2_000;
 const idleMaxMs = 4_000;
 /** A region that cannot be reached is not tried again by every request. */
 const restMs = 1_000;
+/**
+ * To each region; further requests wait for one. Far more than one account's questions that may wait there (200), and
+ * fewer than the files that a process may have open: one client can send any number of requests at once.
+ */
+const connectionsMax = 500;
 
 /** The other region cannot be reached, or did not answer. */
 export class PeerError extends Error {
@@ -25,7 +30,7 @@ export type PeerRequest = {
   claim: HandedOn;
   /** Ends it. */
   signal?: AbortSignal | undefined;
-  /** How long an answer's first byte is waited for, and each of those behind it. */
+  /** How long an answer's first byte is waited for, a connection included, and each of those behind it. */
   answerMaxMs: number;
 };
 
@@ -61,9 +66,9 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
   const wayMs = createPeerClocks();
   const others = new Map([...urls].filter(([name]) => name !== region));
   if (others.size > 0 && secret === '') throw new Error('PEER_SECRET: is required where there are PEERS');
-  const connect = { timeout: connectMaxMs };
-  const kept = new Agent({ connect, keepAliveTimeout: idleMaxMs });
-  const fresh = new Agent({ connect, pipelining: 0 });
+  const connecting = { connect: { timeout: connectMaxMs }, connections: connectionsMax };
+  const kept = new Agent({ ...connecting, keepAliveTimeout: idleMaxMs });
+  const fresh = new Agent({ ...connecting, pipelining: 0 });
   const restsUntilMs = new Map<string, number>();
 
   /** @throws PeerError when the region cannot be reached or says nothing, unless `signal` has ended it */
@@ -73,28 +78,36 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
     const { method, path, signal, body, answerMaxMs } = request;
     const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), answerMaxMs);
+    const end = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
+    // Trap: undici looks at the signal of a request that waits for a connection only when it has one.
+    const ended = new Promise<never>((_, reject) => end.addEventListener('abort', () => reject(end.reason)));
     const sent = {
       origin: url,
       method: method as 'GET',
       path,
       headers: { ...request.headers, [peerHeader]: claim },
       body: body ?? null,
-      signal: signal ?? null,
-      headersTimeout: answerMaxMs,
+      signal: end,
+      headersTimeout: 0, // the deadline's
       bodyTimeout: answerMaxMs,
     };
     try {
       // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
       // twice.
-      const answer = await kept.request(sent).catch((error: unknown) => {
+      const asked = kept.request(sent).catch((error: unknown) => {
         if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
         return fresh.request(sent);
       });
+      const answer = await Promise.race([asked, ended]);
       return { status: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
       if (signal?.aborted) throw error;
-      if (isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
+      if (deadline.signal.aborted || isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
       throw new PeerError(`Region ${to} did not answer`, { cause: error });
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -145,15 +158,9 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 
 const isBroken = (error: unknown): boolean => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
 
-/** Not even a connection came about, or nothing on it. */
+/** Not even a connection came about. */
 function isUnreachable(error: unknown): boolean {
-  return [
-    'UND_ERR_HEADERS_TIMEOUT',
-    'ECONNREFUSED',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'UND_ERR_CONNECT_TIMEOUT',
-  ].includes(codeOf(error));
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(
+    codeOf(error),
+  );
 }
