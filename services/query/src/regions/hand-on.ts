@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
+import type { Readable } from 'node:stream';
+import { ReadableStream } from 'node:stream/web';
 import { errorStatus } from '@meridian/contract/errors';
 import { PeerError, passedHeaders } from '@meridian/peers/peers';
 import { ApiError } from '@meridian/runtime/http/api-error';
@@ -19,9 +19,25 @@ const bodiless = [204, 304];
  * @throws ApiError 413 for such a body, 431 for a head that is too large for that region, 503 when that cannot be
  * reached, when two regions disagree about which of them it is, or as `useBody`
  */
-export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
-  const { peers, config } = deps;
+export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'>) {
+  const { peers, config, logger } = deps;
   const addressOf = createClientAddress(config);
+
+  /**
+   * An answer as it streams. One that breaks off is told, and cut off here before its stream ends: whoever writes the
+   * stream would take it for whole, and a stream that fails is printed beside the log.
+   */
+  async function* partsOf(body: Readable, c: Context<QueryEnv>, region: string): AsyncGenerator<Buffer> {
+    try {
+      yield* body;
+    } catch (err) {
+      if (c.req.raw.signal.aborted) return;
+      logger.error({ err, requestId: c.get('requestId'), handedOnTo: region }, 'the answer of a region broke off');
+      if (!c.env?.outgoing) throw err;
+      c.env.outgoing.destroy();
+    }
+  }
+
   return async (c: Context<QueryEnv>, region: string, target: string): Promise<Response> => {
     c.get('logFields').handedOnTo = region;
     if (c.get('peer'))
@@ -52,7 +68,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config'>) {
       const isEmpty = bodiless.includes(answer.status) || method === 'HEAD';
       if (isEmpty) answer.body.resume();
       // One platform type, declared twice.
-      const body = isEmpty ? null : (Readable.toWeb(answer.body) as ReadableStream as BodyInit);
+      const body = isEmpty ? null : (ReadableStream.from(partsOf(answer.body, c, region)) as BodyInit);
       return new Response(body, { status: answer.status, headers });
     } catch (error) {
       if (!(error instanceof PeerError)) throw error;

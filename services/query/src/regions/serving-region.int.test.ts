@@ -5,7 +5,7 @@ import { testActor } from '@meridian/registry/registry-fixtures';
 import { type HttpServer, listen } from '@meridian/runtime/http/server';
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { createLogger } from '@meridian/runtime/logger';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { questionMaxMs } from '../config.ts';
 import { createQueryApp } from '../create-query-app.ts';
 import { createQueryListener } from '../create-query-listener.ts';
@@ -235,6 +235,28 @@ describe('a request for another region', () => {
     );
     expect([statusesOf(said), cameToEu.length, told]).toEqual([[413, 200], 0, []]);
     await close();
+  });
+
+  test('whose answer breaks off is cut off as well, and told in one line of the log; one whose client leaves is not', async () => {
+    const printed = vi.spyOn(console, 'error');
+    const broken = createServer((request, response) => {
+      response.writeHead(200, { 'x-region': 'eu', 'content-type': 'application/json' }).write('['.padEnd(100_000));
+      if (request.url?.endsWith('/broken')) setTimeout(() => response.destroy(), 100);
+    });
+    await new Promise<void>((done) => broken.listen(0, '127.0.0.1', done));
+    const { port, told, close } = await listeningWith((broken.address() as AddressInfo).port);
+    const get = (path: string) => request(`GET /v1/eu/${path}`, 'X-Request-Id: my-id.42\r\n');
+    const left = await rawExchange(port, get('left'), { until: /\[ / });
+    const said = await rawExchange(port, get('broken') + last);
+    expect([statusesOf(left), statusesOf(said), said.includes('[ '), said.endsWith('0\r\n\r\n')]).toEqual([
+      ...[[200], [200]],
+      ...[true, false],
+    ]);
+    const line = { requestId: 'my-id.42', handedOnTo: 'eu', err: { code: 'UND_ERR_SOCKET' } };
+    await expect.poll(() => told).toMatchObject([line]);
+    expect(printed).not.toHaveBeenCalled();
+    await close();
+    broken.close();
   });
 });
 

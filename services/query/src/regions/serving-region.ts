@@ -6,7 +6,7 @@ import type { QueryDeps, QueryEnv } from '../query-env.ts';
 import { addressedRegion, targetOf } from './addressed-region.ts';
 import { createHandOn } from './hand-on.ts';
 
-type RegionDeps = Pick<QueryDeps, 'peers' | 'config' | 'registry'>;
+type RegionDeps = Pick<QueryDeps, 'peers' | 'config' | 'registry' | 'logger'>;
 
 const toldEveryMs = 60_000;
 /** Paths of collection, which no query process serves. */
@@ -17,9 +17,7 @@ const collection = /^\/(api|v1|v1\/[^/?]+)\/(send|batch)\/?(\?|$)/;
  * authentication: that is theirs. Events that no collector takes (of an unknown region) or that a wrong proxy brings
  * meet nothing: the collector of another region would believe that ours has seen them.
  */
-export function servePinnedRegion(
-  deps: RegionDeps & Pick<QueryDeps, 'counts' | 'logger'>,
-): MiddlewareHandler<QueryEnv> {
+export function servePinnedRegion(deps: RegionDeps & Pick<QueryDeps, 'counts'>): MiddlewareHandler<QueryEnv> {
   const { peers, counts, logger } = deps;
   const handOn = createHandOn(deps);
   let toldAtMs = Number.NEGATIVE_INFINITY;
