@@ -147,7 +147,14 @@ test('a client that waits for 100 Continue hears it when its body is wanted, and
   expect(statusesOf(await rawExchange(port, expecting(10), { until: / Continue\r\n\r\n/ }))).toEqual([100]);
   expect(statusesOf(await rawExchange(port, `${expecting(3)}abc`))).toEqual([100, 200]);
   expect(statusesOf(await rawExchange(port, expecting(1_000_000), { until: /too large/ }))).toEqual([413]);
-  expect(statusesOf(await rawExchange(port, post(`${last}Expect: more\r\nContent-Length: 0\r\n`)))).toEqual([417]);
+});
+
+test('another expectation is passed over, so that who answers is who answers all else', async () => {
+  const said = await rawExchange(port, post('Expect: more\r\nContent-Length: 3\r\n', 'abc') + behind);
+  expect([statusesOf(said), seen]).toEqual([
+    [200, 200],
+    ['POST /a 3', 'GET /behind 0'],
+  ]);
 });
 
 test('clients that never finish their head or their body are cut off, while others are answered', async () => {

@@ -72,6 +72,8 @@ export async function listen(
     continueWhenRead(request, response);
     answer(request, response);
   });
+  // What it asks for besides may be passed over (RFC 9110, 10.1.1); node would answer in its own form.
+  server.on('checkExpectation', answer);
   server.on('clientError', (error: Error, socket: Socket) => {
     const latest = connections.get(socket);
     const isAnswered = latest?.headersSent && !(latest.writableFinished && latest.req.complete);
