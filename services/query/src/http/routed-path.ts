@@ -2,9 +2,10 @@ import type { QueryConfig } from '../query-env.ts';
 
 /**
  * The path that the router sees: `/api/websites` for `/api/websites`, `/v1/websites` and `/v1/us/websites` alike,
- * without a trailing slash. Nothing is decoded or normalised, so an odd spelling meets no route. Other paths stay as
- * they are; on cloud nothing is served under `/api`. The segment of another region stays in place and meets no route:
- * `servePinnedRegion` hands it on.
+ * without a trailing slash. Nothing is decoded or normalised, so an odd spelling meets no route; one with dot segments,
+ * of which a URL has none any more, is refused by `servePinnedRegion`. Other paths stay as they are; on cloud nothing
+ * is served under `/api`. The segment of another region stays in place and meets no route: `servePinnedRegion` hands it
+ * on.
  */
 export function routedPath(url: string, { mode, region }: Pick<QueryConfig, 'mode' | 'region'>): string {
   const path = pathOf(url);

@@ -366,6 +366,16 @@ test('an address or a Host that is none is refused as all else is: with a reques
     }
 });
 
+test('an address with dot segments is none, however they are written: what is routed and what is handed on would differ', async () => {
+  for (const path of [
+    ...['/api/./me', '/api/me/.', '/api/me/..', '/api/websites/../me', '/v1/us/../us/me', '/v1/eu/../us/me'],
+    ...['/v1/us/%2e%2e/us/me', '/v1/us/%2E./us/me', '/api/%2e/me?x=1', 'http://x/api/../api/me'],
+  ])
+    expect([path, statusesOf(await exchange(head(`GET ${path}`, close)))]).toEqual([path, [404]]);
+  for (const path of ['/api/me?x=/../', '/v1/us/me?x=/./', '/api/me#/../'])
+    expect([path, statusesOf(await exchange(head(`GET ${path}`, close)))]).toEqual([path, [200]]);
+});
+
 test('a thousand parameters, and one that comes a thousand times, are read', async () => {
   for (const query of [
     Array.from({ length: 1_000 }, (_, i) => `p${i}=${i}`).join('&'),

@@ -11,11 +11,13 @@ type RegionDeps = Pick<QueryDeps, 'peers' | 'config' | 'registry' | 'logger'>;
 const toldEveryMs = 60_000;
 /** Paths of collection, which no query process serves. */
 const collection = /^\/(api|v1|v1\/[^/?]+)\/(send|batch)\/?(\?|$)/;
+/** `.` and `..` as parts of a path: what the router sees is made without them, and what is handed on has them. */
+const dotSegment = /^[^?#]*\/(\.|%2e){1,2}([/?#]|$)/i;
 
 /**
  * Notes whether another region has handed the request on, and hands on what is pinned to another one. Before
- * authentication: that is theirs. Events that no collector takes (of an unknown region) or that a wrong proxy brings
- * meet nothing: the collector of another region would believe that ours has seen them.
+ * authentication: that is theirs. A path with dot segments meets nothing. So do events that no collector takes (of an
+ * unknown region) or that a wrong proxy brings: the collector of another region would believe that ours has seen them.
  */
 export function servePinnedRegion(deps: RegionDeps & Pick<QueryDeps, 'counts'>): MiddlewareHandler<QueryEnv> {
   const { peers, counts, logger } = deps;
@@ -32,7 +34,7 @@ export function servePinnedRegion(deps: RegionDeps & Pick<QueryDeps, 'counts'>):
 
   return async (c, next) => {
     const target = targetOf(c);
-    if (collection.test(target)) throw new ApiError('not-found', 'Not found');
+    if (collection.test(target) || dotSegment.test(target)) throw new ApiError('not-found', 'Not found');
     const header = c.req.header(peerHeader);
     const claim = peers.claimOf({ method: c.req.method, path: target, header });
     c.set('peer', claim);
