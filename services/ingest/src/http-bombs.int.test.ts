@@ -60,7 +60,7 @@ test('2 GB in bombs are 413 and cost no memory, and events sent at the same time
 });
 
 test('a body in chunks of one byte costs no more memory than one in large ones', async () => {
-  const body = Buffer.from('1\r\n \r\n'.repeat(1_000_000));
+  const body = Buffer.from('1\r\n \r\n'.repeat(2_000_000));
   const before = peakBytes();
   const bytes = Buffer.concat([
     Buffer.from(batchHead('Transfer-Encoding: chunked\r\nConnection: close\r\n')),
@@ -68,7 +68,7 @@ test('a body in chunks of one byte costs no more memory than one in large ones',
     Buffer.from('2\r\n[]\r\n0\r\n\r\n'),
   ]);
   expect(statusesOf(await rawExchange(ingest.port, bytes))).toEqual([200]);
-  expect(peakBytes() - before).toBeLessThan(100_000_000);
+  expect(peakBytes() - before).toBeLessThan(300_000_000);
 }, 60_000);
 
 test('bodies that are held back are 503 beyond 128 MB, the stillest first, and keep no other out; when they are gone all is as before', async () => {
