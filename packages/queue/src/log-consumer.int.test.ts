@@ -43,11 +43,12 @@ async function consumer(
   name: string = randomUUID(),
   idleMs = reclaimIdleMs,
   lane: Lane = 'live',
+  of = partitions,
 ): Promise<LogConsumer> {
   const [own, waitingRedis] = [await connectWorker(url), await connectWorker(url)];
   onTestFinished(() => own.disconnect());
   onTestFinished(() => waitingRedis.disconnect());
-  return createLogConsumer({ lane, redis: own, waitingRedis, partitions, consumer: name, reclaimIdleMs: idleMs });
+  return createLogConsumer({ lane, redis: own, waitingRedis, partitions: of, consumer: name, reclaimIdleMs: idleMs });
 }
 
 /** Appends events of as many websites, and gives their ids, in order. */
@@ -99,6 +100,16 @@ describe('a consumer', () => {
     expect(idsOf(await batch)).toEqual(appended);
   });
 
+  test('gets what is appended while it waits to more partitions than one read asks', async () => {
+    const worker = await consumer(randomUUID(), reclaimIdleMs, 'live', 100);
+    const [, entry] = rawEntry([pendingEvent()], [randomUUID()]);
+    for (const partition of [99, 0]) {
+      const batch = getBatch(worker);
+      await redis.xadd(eventsKey(partition), '*', ...entry);
+      expect((await batch).entryIds[partition]).toHaveLength(1);
+    }
+  });
+
   test('closes a batch when it is full', async () => {
     for (let i = 0; i < 6; i++) await append(30);
     const batch = await getBatch(await consumer(), { eventsMax: 60, maxWaitMs: 10_000 });
@@ -110,9 +121,9 @@ describe('a consumer', () => {
     const large = 100;
     const batchMaxBytes = 40_000_000;
 
-    async function appendLarge(): Promise<void> {
+    async function appendLarge(partitionAt = (i: number): number => 1 + (i % 2)): Promise<void> {
       const [, entry] = rawEntry([pendingEvent({ data: 'x'.repeat(1_000_000) })], [randomUUID()]);
-      for (let i = 0; i < large; i++) await redis.xadd(eventsKey(1 + (i % 2)), '*', ...entry);
+      for (let i = 0; i < large; i++) await redis.xadd(eventsKey(partitionAt(i)), '*', ...entry);
     }
     async function expectAllInPortions(worker: LogConsumer): Promise<void> {
       let got = 0;
@@ -128,6 +139,11 @@ describe('a consumer', () => {
     test('of what is new', async () => {
       await appendLarge();
       await expectAllInPortions(await consumer());
+    });
+
+    test('of as many partitions', async () => {
+      await appendLarge((i) => i);
+      await expectAllInPortions(await consumer(randomUUID(), reclaimIdleMs, 'live', large));
     });
 
     test('of what a worker read that died before it began a batch', async () => {

@@ -82,6 +82,8 @@ export function createLogConsumer({
   let reclaimAt = 0;
   let lastIdsAtRestart: string[] = [];
   let preparedAt = 0;
+  /** With which the next read begins that asks not all of them. */
+  let nextPartition = 0;
   // After a lost connection Redis may be another one, which knows less.
   const mustPrepare = (): void => {
     epoch += 1;
@@ -111,8 +113,8 @@ export function createLogConsumer({
   /**
    * The next batch, begun: it belongs to this consumer, and its manifest is written. Abandoned ones come first. Null
    * when nothing has come for a while. After an error it may be called again.
-   * A batch closes with `eventsMax` events or `batchBytesMax` bytes (more by one entry of each partition at most), or
-   * `maxWaitMs` after its first entry was read.
+   * A batch closes with `eventsMax` events or `batchBytesMax` bytes (more by its last entry, or by what one call
+   * appended while it waited), or `maxWaitMs` after its first entry was read.
    */
   async function next(limits: { eventsMax: number; maxWaitMs: number }): Promise<LogBatch | null> {
     try {
@@ -160,7 +162,7 @@ export function createLogConsumer({
       const blockMs = entries === 0 ? idleReadMs : Math.ceil(until - performance.now());
       if (blockMs <= 0) break;
       const fitting = Math.min(eventsMax / entryEventsMax, (batchBytesMax - bytes) / entryBytesMax);
-      const answer = await read(Math.max(1, Math.floor(fitting / partitions)), blockMs);
+      const answer = await read(Math.max(1, Math.floor(fitting)), blockMs);
       if (!answer) break;
       if (entries === 0) until = performance.now() + maxWaitMs;
       for (const [stream, list] of answer) {
@@ -176,18 +178,26 @@ export function createLogConsumer({
     return gathered.map((ofPartition) => [...ofPartition.values()]);
   }
 
-  async function read(perStream: number, blockMs: number): Promise<[Buffer, RawEntry[]][] | null> {
-    const ids = streams.map(() => '>');
-    const limits = ['COUNT', perStream, 'BLOCK', blockMs] as const;
-    const answer = await waitingRedis.xreadgroupBuffer(
-      'GROUP',
-      consumerGroup,
-      consumer,
-      ...limits,
-      'STREAMS',
-      ...streams,
-      ...ids,
-    );
+  /**
+   * So many entries at most, as many of each stream; where that is less than one, one of some streams, in turn. Only
+   * when these have none it waits, for any.
+   */
+  async function read(count: number, blockMs: number): Promise<[Buffer, RawEntry[]][] | null> {
+    for (let asked = 0; count < partitions && asked < partitions; asked += count) {
+      const some = Array.from({ length: count }, (_, i) => streams[(nextPartition + i) % partitions] ?? '');
+      nextPartition = (nextPartition + count) % partitions;
+      const answer = await readStreams(some, 1);
+      if (answer) return answer;
+    }
+    return readStreams(streams, Math.max(1, Math.floor(count / partitions)), blockMs);
+  }
+
+  async function readStreams(of: readonly string[], perStream: number, blockMs?: number) {
+    const start = ['GROUP', consumerGroup, consumer, 'COUNT', perStream] as const;
+    const end = ['STREAMS', ...of, ...of.map(() => '>')] as const;
+    const answer = blockMs
+      ? await waitingRedis.xreadgroupBuffer(...start, 'BLOCK', blockMs, ...end)
+      : await waitingRedis.xreadgroupBuffer(...start, ...end);
     return answer as [Buffer, RawEntry[]][] | null;
   }
 
