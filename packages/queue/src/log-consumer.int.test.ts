@@ -455,6 +455,17 @@ describe('what cannot be stored', () => {
     expect(idsOf(await getBatch(await consumer()))).toEqual(appended);
   });
 
+  test('becomes a dead letter also when it is a whole batch', async () => {
+    await append(1);
+    const worker = await consumer();
+    const batch = await getBatch(worker);
+    const [event] = eventsOf(batch.rows);
+    if (!event) throw new Error('no event');
+    const letters = Array.from({ length: 50_000 }, () => ({ event, reason: 'too odd' }));
+    expect(await worker.commit(batch, letters)).toBe(true);
+    expect(await createDeadLetters({ redis, partitions }).count()).toBe(letters.length);
+  });
+
   test('because its bytes make no sense becomes a dead letter; its neighbours are delivered', async () => {
     await redis.xadd(eventsKey(1), '*', 'v', '3', 'n', '1', 'rows', 'garbage', 'visitIds', 'x'.repeat(16));
     await redis.xadd(eventsKey(1), '*', 'nothing', 'known');

@@ -13,11 +13,13 @@ export type RedisScript = (
 export function createRedisScript(redis: Redis, lua: string): RedisScript {
   const hash = createHash('sha1').update(lua).digest('hex');
   return async (keys, args) => {
+    // As one array: a function takes only some hundred thousand arguments.
+    const input = [keys.length, ...keys, ...args];
     try {
-      return await redis.callBuffer('EVALSHA', hash, keys.length, ...keys, ...args);
+      return await redis.callBuffer('EVALSHA', [hash, ...input]);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return await redis.callBuffer('EVAL', lua, keys.length, ...keys, ...args);
+      return await redis.callBuffer('EVAL', [lua, ...input]);
     }
   };
 }
