@@ -123,11 +123,24 @@ local function addVisit(visits, at, id, first, last)
   return visit
 end
 
--- Adds a visit known from elsewhere that the time may join, cut to the room that the time's neighbours leave it.
-local function adoptVisit(visits, at, id, first, last)
-  for i = 1, #visits do
-    if visits[i].id == id then return end
+-- Makes a visit that is there as long as it is elsewhere, cut to the room that its neighbours leave it.
+local function stretchVisit(visits, id, first, last)
+  for i, visit in ipairs(visits) do
+    if visit.id == id then
+      local earlier, later = visits[i - 1], visits[i + 1]
+      first, last = math.min(visit.first, first), math.max(visit.last, last)
+      visit.first = earlier and math.max(first, earlier.last) or first
+      visit.last = later and math.min(last, later.first) or last
+      return true
+    end
   end
+  return false
+end
+
+-- Learns a visit known from elsewhere. One that is not there is added if the time may join it, cut to the room that the
+-- time's neighbours leave it.
+local function learnVisit(visits, at, id, first, last)
+  if stretchVisit(visits, id, first, last) then return end
   local position = positionAfter(visits, at)
   local earlier, later = visits[position - 1], visits[position]
   if earlier then
@@ -140,34 +153,21 @@ local function adoptVisit(visits, at, id, first, last)
   end
 end
 
--- A lent visit may come again, having gone on in its own session: as long as there, cut to the room that its neighbours leave it.
-local function stretchVisit(visits, lent)
-  for i, visit in ipairs(visits) do
-    if visit.id == lent.id then
-      local earlier, later = visits[i - 1], visits[i + 1]
-      local first, last = math.min(visit.first, lent.first), math.max(visit.last, lent.last)
-      visit.first = earlier and math.max(first, earlier.last) or first
-      visit.last = later and math.min(last, later.first) or last
-      return true
-    end
-  end
-  return false
-end
-
--- The token of a session gives its visit back when the kept one has run out: from the start in the visit's id to its last event.
-local function adoptFromToken(visits, at, id, last)
+-- The token of a session knows its visit, from the start in the visit's id to its last event: also when the kept one has
+-- run out, or when that event still waits elsewhere.
+local function learnFromToken(visits, at, id, last)
   local high, low = unpack('>I2I4', id)
   local start = high * 4294967296 + low
-  adoptVisit(visits, at, id, math.min(start, last), math.max(start, last))
+  learnVisit(visits, at, id, math.min(start, last), math.max(start, last))
 end
 
 local function lendVisit(lenderKey, tokenVisit, tokenLast, session, visits, at)
   local lent = visitsOf(lenderKey)
-  adoptFromToken(lent, at, tokenVisit, tokenLast)
+  learnFromToken(lent, at, tokenVisit, tokenLast)
   local visit = runningVisit(lent, at)
   if not visit or (visit.claimedBy ~= nobody and visit.claimedBy ~= session) then return end
   visit.claimedBy, visit.touched = session, now
-  if not stretchVisit(visits, visit) then adoptVisit(visits, at, visit.id, visit.first, visit.last) end
+  learnVisit(visits, at, visit.id, visit.first, visit.last)
 end
 
 -- The visit of each event, and its id.
@@ -180,7 +180,7 @@ local function placeEvents(placements, keyPrefix)
     if flags % 2 == 1 then
       local tokenVisit, tokenLast
       tokenVisit, tokenLast, position = unpack('>c16d', placements, position)
-      adoptFromToken(visits, at, tokenVisit, tokenLast)
+      learnFromToken(visits, at, tokenVisit, tokenLast)
     end
     local visit = runningVisit(visits, at)
     if flags % 4 >= 2 then

@@ -267,6 +267,21 @@ describe('the cache token', () => {
     await visitOf(session, '10:25:00', { hint });
     expect(await visitOf(session, '10:50:00', { hint })).toBe(visit);
   });
+
+  test('that knows a later event than the server, since that waits in another region, prolongs the visit', async () => {
+    const session = randomUUID();
+    const hint = { visitId: await visitOf(session, '10:00:00'), lastAtMs: at('10:25:00') };
+    expect(await visitOf(session, '10:45:00', { hint })).toBe(hint.visitId);
+    expect(await visitOf(session, '10:25:00')).toBe(hint.visitId);
+  });
+
+  test('prolongs no visit over the next one', async () => {
+    const session = randomUUID();
+    const hint = { visitId: await visitOf(session, '10:00:00'), lastAtMs: at('11:00:00') };
+    const next = await visitOf(session, '10:50:00');
+    expect(await visitOf(session, '10:55:00', { hint })).toBe(next);
+    expect(await visitOf(session, '10:49:00')).toBe(hint.visitId);
+  });
 });
 
 describe('identification', () => {
