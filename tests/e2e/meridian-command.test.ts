@@ -129,6 +129,26 @@ test(
 );
 
 test(
+  'rollups are not repaired while an event of either lane waits for long',
+  async () => {
+    const other = await createStores();
+    const log = new Redis(other.env.REDIS_URL);
+    const migrated = await runMeridian(other.env, 'migrate');
+    expect(migrated.code, migrated.stderr).toBe(0);
+    const repair = () => runMeridian(other.env, 'check-rollups', '--repair');
+    await log.xadd('backfill-events:{0}', '1-1', 'v', '3');
+    const refused = await repair();
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/^Nothing is repaired .* waits for \d+ s.*\n$/);
+    await log.del('backfill-events:{0}');
+    expect(await repair()).toMatchObject({ code: 0, stdout: 'Rollups agree with their events.\n', stderr: '' });
+    log.disconnect();
+    await other.drop();
+  },
+  patienceMs,
+);
+
+test(
   'the doctor finds nothing wrong with an installation that works, and says so line by line',
   async () => {
     const website = await createWebsite(admin);
@@ -189,8 +209,12 @@ test(
       expect(stderr).toContain('Usage: meridian');
     }
     const away = { ...stores.env, REDIS_URL: `redis://:secret@127.0.0.1:${await freePort()}` };
-    for (const command of ['dead-letters', 'failed-jobs']) {
-      const { code, stderr, stdout } = await runMeridian(away, command, 'list');
+    for (const args of [
+      ['dead-letters', 'list'],
+      ['failed-jobs', 'list'],
+      ['check-rollups', '--repair'],
+    ]) {
+      const { code, stderr, stdout } = await runMeridian(away, ...args);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr.trim().split('\n')).toHaveLength(1);
       expect(stderr).toMatch(/^Redis \(REDIS_URL\): connect ECONNREFUSED/);

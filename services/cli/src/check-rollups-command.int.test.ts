@@ -11,9 +11,10 @@ const { warehouse, client, database } = await createTestWarehouse();
 const rollups = createRollupCheck(database.url);
 const now = new Date('2026-06-10T12:00:00Z');
 
-async function check(...args: string[]): Promise<{ code: number; lines: string[] }> {
+const check = (...args: string[]) => checkWhile(0, ...args);
+async function checkWhile(logLagMs: number, ...args: string[]): Promise<{ code: number; lines: string[] }> {
   const lines: string[] = [];
-  const code = await runCheckRollups(rollups, args, now, (line) => lines.push(line));
+  const code = await runCheckRollups({ ...rollups, logLagMs }, args, now, (line) => lines.push(line));
   return { code, lines };
 }
 
@@ -32,16 +33,32 @@ test('what differs is told and is 1; put right it is 0, and then nothing differs
 
   const differences = [{ websiteId: site.websiteId, table: 'site_15m', rows: 1 }];
   const asJson = async (...args: string[]) => JSON.parse((await check('--json', ...args)).lines.join());
-  expect(await asJson()).toEqual({ differences, repaired: false, undecidedRows: 0 });
-  expect(await asJson('--repair')).toEqual({ differences, repaired: true, undecidedRows: 0 });
+  expect(await asJson()).toEqual({ differences, repaired: false, undecidedRows: 0, logLagMs: 0 });
+  expect(await asJson('--repair')).toEqual({ differences, repaired: true, undecidedRows: 0, logLagMs: 0 });
   expect(await check('--repair')).toEqual({ code: 0, lines: ['Rollups agree with their events.'] });
+});
+
+test('nothing is put right while an event waits for long, whose block may be half stored; what differs is told with that', async () => {
+  const site = createTestSite(warehouse);
+  await client.command({
+    query: `INSERT INTO site_15m VALUES ('${site.websiteId}', '2026-06-10 10:00:00', 1, 0)`,
+  });
+  const ofSite = ['--website', site.websiteId];
+  const refused = await checkWhile(61_000, ...ofSite, '--repair').catch((error: Error) => error);
+  expect(refused).toMatchObject({ name: 'StartError', message: expect.stringContaining('waits for 61 s') });
+  expect(await checkWhile(61_000, ...ofSite)).toMatchObject({
+    code: 1,
+    lines: expect.arrayContaining([expect.stringContaining('waits for 61 s')]),
+  });
+  expect(await checkWhile(59_000, ...ofSite, '--repair')).toMatchObject({ code: 0 });
+  expect((await check(...ofSite)).code).toBe(0);
 });
 
 test('what could not be compared is told; it is 1 only where it should have been put right', async () => {
   const outcome = async () => ({ drifts: [], undecided: 3 });
   const lines: string[] = [];
   const run = (...args: string[]) =>
-    runCheckRollups({ compare: outcome, repair: outcome }, args, now, (line) => lines.push(line));
+    runCheckRollups({ compare: outcome, repair: outcome, logLagMs: 0 }, args, now, (line) => lines.push(line));
   expect([await run(), await run('--repair')]).toEqual([0, 1]);
   expect(lines.filter((line) => line.startsWith('3 rows changed faster'))).toHaveLength(2);
 });
@@ -51,7 +68,9 @@ test('a ClickHouse that takes the connection and says nothing is told of, not wa
   await once(server, 'listening');
   const unheard = createRollupCheck(`http://127.0.0.1:${(server.address() as AddressInfo).port}/meridian`);
   for (const args of [[], ['--repair']])
-    await expect(runCheckRollups(unheard, args, now, () => {})).rejects.toThrow('no answer within 10 s');
+    await expect(runCheckRollups({ ...unheard, logLagMs: 0 }, args, now, () => {})).rejects.toThrow(
+      'no answer within 10 s',
+    );
   await unheard.close();
   server.close();
 });

@@ -1,6 +1,7 @@
 import type { PeerSettings } from '@meridian/peers/peer-settings';
 import { createDeadLetters } from '@meridian/queue/dead-letters';
 import type { FailedJobs } from '@meridian/queue/failed-jobs';
+import { logLagMs } from '@meridian/queue/log-level';
 import { readRedisClock } from '@meridian/queue/read-clock';
 import { readPostgresClock } from '@meridian/registry/read-clock';
 import type { Registry } from '@meridian/registry/registry';
@@ -95,7 +96,7 @@ function storeChecks(deps: DoctorDeps): Checks {
     accounting: () => checkAccounting(redis, partitions, letters),
     'dead letters': () => checkDeadLetters(letters),
     'failed jobs': () => checkFailedJobs(jobs),
-    rollups: () => checkRollups(warehouse, now()),
+    rollups: () => checkRollups(warehouse, () => logLagMs(redis, partitions), now()),
   };
 }
 

@@ -47,7 +47,8 @@ export const usage = `Usage: meridian <command>
   check-rollups [--website <id>] [--from 2026-06-01] [--to 2026-07-01] [--repair] [--json]
                                             compares what answers are made of with the events, of all websites and times
                                             unless told (UTC, --to is the first day that is not looked at); --repair puts
-                                            right what differs; exit code 1 when something differs and was not put right
+                                            right what differs, but nothing while an event of the log waits for more
+                                            than a minute; exit code 1 when something differs and was not put right
 
   doctor [--url https://…] [--canary [--website <id>]] [--json]
                                             checks stores, settings, counts, clocks and the other regions; exit code 1 when

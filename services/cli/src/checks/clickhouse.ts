@@ -1,6 +1,7 @@
 import type { RollupComparison } from '@meridian/warehouse/rollups/differences';
 import type { ClickHouseState } from '@meridian/warehouse/server-state';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
+import { lateMs, tellLag } from './event-log.ts';
 import { type Finding, fail, messageOf, ok, warn } from './finding.ts';
 
 const websitesInSample = 3;
@@ -35,28 +36,45 @@ export function judgeClickHouse(state: ClickHouseState): Finding {
   return ok(`${version}, all migrations applied`);
 }
 
-/** Whether what fast answers are made of agrees with the events, for some websites. */
+/**
+ * Whether what fast answers are made of agrees with the events, for some websites. `readLogLagMs`: how long the oldest
+ * event waits.
+ */
 export async function checkRollups(
   warehouse: Pick<Warehouse, 'compareRollups' | 'drawActiveWebsites'>,
+  readLogLagMs: () => Promise<number>,
   now: Date,
 ): Promise<Finding> {
   try {
+    const logLagMs = await readLogLagMs();
     const websiteIds = await warehouse.drawActiveWebsites(now, websitesInSample);
     const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - 1));
     return judgeRollups(
       websiteIds.length === 0
         ? { drifts: [], undecided: 0 }
         : await warehouse.compareRollups(now, { websiteIds, from }),
+      logLagMs,
     );
   } catch (error) {
-    return warn(`could not be compared: ${messageOf(error)}`, 'Look again when ClickHouse has less to do.');
+    return warn(
+      `could not be compared: ${messageOf(error)}`,
+      'See the checks of the stores; look again when they have less to do.',
+    );
   }
 }
 
-export function judgeRollups({ drifts, undecided }: RollupComparison): Finding {
+export function judgeRollups({ drifts, undecided }: RollupComparison, logLagMs: number): Finding {
+  const detail = drifts
+    .map(({ websiteId, table, rows }) => `${rows} rows of ${table} of website ${websiteId}`)
+    .join(', ');
+  if (drifts.length > 0 && logLagMs > lateMs)
+    return warn(
+      detail,
+      `Look again when the event log is OK: ${tellLag(logLagMs)}, and what a worker is to send again may be half stored.`,
+    );
   if (drifts.length > 0)
     return fail(
-      drifts.map(({ websiteId, table, rows }) => `${rows} rows of ${table} of website ${websiteId}`).join(', '),
+      detail,
       'Look again in a minute: while a reset or a migration runs they may differ. If they still do, meridian check-rollups --repair puts them right. Report it.',
     );
   if (undecided > 0)

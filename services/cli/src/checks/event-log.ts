@@ -6,15 +6,18 @@ import { findStrayPartitions } from '@meridian/queue/stray-partitions';
 import type { Redis } from 'ioredis';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-const lateMs = 60_000;
+/** Workers that keep up let no event wait for so long. */
+export const lateMs = 60_000;
 const stuckMs = 900_000;
 const looksMax = 3;
 const lookPauseMs = 1_000;
 
+export const tellLag = (lagMs: number): string => `the oldest event waits for ${Math.round(lagMs / 1_000)} s`;
+
 /** Whether the workers keep up. */
 export async function checkLogAge(redis: Redis, partitions: number): Promise<Finding> {
   const ageMs = await logLagMs(redis, partitions);
-  const detail = `the oldest event waits for ${Math.round(ageMs / 1_000)} s`;
+  const detail = tellLag(ageMs);
   const advice = 'See whether workers run and what they log; add workers if they do.';
   if (ageMs > stuckMs) return fail(detail, advice);
   return ageMs > lateMs ? warn(detail, advice) : ok(detail);

@@ -134,15 +134,25 @@ describe('an address', () => {
 
 test('rollups agree only when every row was compared', () => {
   const drifts = [{ websiteId: 'w', table: 'site_15m', rows: 2 } as const];
-  expect(judgeRollups({ drifts: [], undecided: 0 }).status).toBe('OK');
-  expect(judgeRollups({ drifts: [], undecided: 7 })).toMatchObject({
+  expect(judgeRollups({ drifts: [], undecided: 0 }, 0).status).toBe('OK');
+  expect(judgeRollups({ drifts: [], undecided: 7 }, 0)).toMatchObject({
     status: 'WARN',
     detail: expect.stringContaining('7 rows'),
   });
-  expect(judgeRollups({ drifts, undecided: 7 })).toMatchObject({
+  expect(judgeRollups({ drifts, undecided: 7 }, 0)).toMatchObject({
     status: 'FAIL',
     detail: '2 rows of site_15m of website w',
   });
+});
+
+test('rollups that differ while an event waits for long may lack what a worker is to send again', () => {
+  const drifts = [{ websiteId: 'w', table: 'site_15m', rows: 2 } as const];
+  expect(judgeRollups({ drifts, undecided: 0 }, 61_000)).toMatchObject({
+    status: 'WARN',
+    detail: '2 rows of site_15m of website w',
+    advice: expect.stringContaining('waits for 61 s'),
+  });
+  expect(judgeRollups({ drifts: [], undecided: 0 }, 61_000).status).toBe('OK');
 });
 
 test('a geo file is told with its kind and day, and is old after a year', () => {
