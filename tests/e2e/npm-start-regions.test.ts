@@ -127,6 +127,7 @@ test.each([
   [['--regions', 'us,eu'], { REDIS_URL: 'redis://127.0.0.1:1' }, 'REDIS_URL names one store'],
   [['--regions', 'us,eu'], { CLICKHOUSE_URL: 'http://127.0.0.1:1/x' }, 'CLICKHOUSE_URL names one store'],
   [['--regions', 'us,us'], {}, 'REGIONS: names a region twice'],
+  [['--regions', 'us,app-secret'], {}, 'REGIONS: cannot be registry, '],
   [['--region', 'us'], {}, "Unknown option '--region'"],
 ])(
   'npm start %j with %j starts nothing and says why',

@@ -1,3 +1,4 @@
+import { storeNames } from '@meridian/embedded/store-host';
 import { CollectSettings } from '@meridian/ingest/config';
 import { QueryEnvironment, QuestionSettings } from '@meridian/query/config';
 import {
@@ -14,11 +15,18 @@ import {
 import { WorkerSettings } from '@meridian/worker/config';
 import { z } from 'zod';
 
-/** Names of regions, separated by commas, each once. */
+/** What else than regions is in the data directory of several, or of one. */
+const dataDirNames = ['registry', 'run', 'lock', 'app-secret', 'peer-secret', ...storeNames];
+
+/** Names of regions, separated by commas, each once; every one names a folder of the data directory, too. */
 const Regions = z
   .string()
   .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
-  .pipe(z.array(regionName).refine((names) => new Set(names).size === names.length, 'names a region twice'));
+  .pipe(
+    z
+      .array(regionName.refine((name) => !dataDirNames.includes(name), `cannot be ${dataDirNames.join(', ')}`))
+      .refine((names) => new Set(names).size === names.length, 'names a region twice'),
+  );
 
 /** The environment of `npm start`: everything has a default. An address of a store replaces the embedded one. */
 export const StandaloneConfig = CollectSettings.extend(
