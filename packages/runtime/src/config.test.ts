@@ -66,11 +66,18 @@ describe('addresses of stores', () => {
     ['REDIS_URL', 'http://127.0.0.1:6379'],
     ['REDIS_URL', '/run/redis.sock'],
     ['REDIS_URL', 'redis:6379'],
+    ['REDIS_URL', 'redis://127.0.0.1:6379/x'],
+    ['REDIS_URL', 'redis://127.0.0.1:6379/1/'],
   ])('that no such store can have are refused once, by name and without the password: %s=%s', (name, text) => {
     const load = () => loadConfig(Stores, { [name]: text });
     expect(load).toThrow(ConfigError);
     expect(load).toThrow(new RegExp(`^Configuration is not valid:\n  ${name}: must be like [a-z]+://\\S+.*$`));
     expect(load).not.toThrow(/sec.ret/);
+  });
+
+  test('of ClickHouse and Redis say what the name of a database is', () => {
+    const env = { CLICKHOUSE_URL: 'https://h/m-x', REDIS_URL: 'redis://h/x' };
+    expect(() => loadConfig(Stores, env)).toThrow(/database, if any, made of letters[\s\S]*database, if any, a number/);
   });
 });
 

@@ -69,19 +69,24 @@ export const postgresUrl = storeUrl(/^postgres(ql)?$/, 'postgres://user:password
 export const databaseReplicaUrl = postgresUrl.optional();
 
 /** `CLICKHOUSE_URL`: ClickHouse over HTTP. What it may hold is what packages/warehouse reads of it. */
-export const clickhouseUrl = storeUrl(/^https?$/, 'http://user:password@host:8123/meridian', (url) => {
-  const database = url.searchParams.get('database') || url.pathname.slice(1);
-  return database === '' || /^[A-Za-z_][A-Za-z0-9_]*$/.test(database);
+export const clickhouseUrl = storeUrl(/^https?$/, 'http://user:password@host:8123/meridian', {
+  database: 'made of letters, digits and _',
+  isFit: (url) => /^([A-Za-z_][A-Za-z0-9_]*)?$/.test(url.searchParams.get('database') || url.pathname.slice(1)),
 });
 
 /** `REDIS_URL`: Redis or Valkey. */
-export const redisUrl = storeUrl(/^rediss?$/, 'redis://:password@host:6379');
+export const redisUrl = storeUrl(/^rediss?$/, 'redis://:password@host:6379/0', {
+  database: 'a number',
+  isFit: (url) => /^\/?\d*$/.test(url.pathname),
+});
 
-function storeUrl(protocol: RegExp, example: string, isFit: (url: URL) => boolean = () => true) {
-  const message = `must be like ${example}, with user and password percent-encoded`;
+/** `database`: what its name is, where not every name is fit. */
+function storeUrl(protocol: RegExp, example: string, names?: { database: string; isFit(url: URL): boolean }) {
+  const encoded = `must be like ${example}, with user and password percent-encoded`;
+  const message = names ? `${encoded}, and the name of the database, if any, ${names.database}` : encoded;
   return z
     .url({ protocol, error: message, abort: true })
-    .refine((text) => isAddress(text) && isDecodable(text) && isFit(new URL(text)), message);
+    .refine((text) => isAddress(text) && isDecodable(text) && (names?.isFit(new URL(text)) ?? true), message);
 }
 
 /** Not what a scheme without a host is, nor what a password with a raw `/` or `#` makes: its rest is no path. */
