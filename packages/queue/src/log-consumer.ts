@@ -33,6 +33,15 @@ const idleReadMs = 500;
 /** An event that cannot be stored, and why. */
 export type DeadLetter = { event: EventRow; reason: string };
 
+/** How often a batch is to be held, and for how long after that it is sure to be the worker's that held it. */
+export type HoldTimes = { everyMs: number; sureForMs: number };
+
+/** `reclaimIdleMs`: after which a batch counts as abandoned. */
+export const holdTimesOf = (reclaimIdleMs: number): HoldTimes => ({
+  everyMs: reclaimIdleMs / 4,
+  sureForMs: 0.75 * reclaimIdleMs,
+});
+
 /**
  * The worker's end of the event log. A batch goes: `next`, store it (asking first what is stored, if it says so),
  * `commit`. Stores must take a batch's token as the name of its rows: a batch may be stored again under the same token,
@@ -65,9 +74,9 @@ export function createLogConsumer({
 }) {
   /**
    * Redis that lost the end of its file hands out what another worker is just storing, and has no manifest of it: that
-   * worker needs so long to notice that its batch is not its own any more.
+   * worker may be sure for so long that its batch is its own.
    */
-  const restartSettlesMs = reclaimIdleMs / 4;
+  const restartSettlesMs = holdTimesOf(reclaimIdleMs).sureForMs;
   const streams = eventsKeys(partitions, [lane]);
   const deadLetters = streams.map((_, partition) => deadLettersKey(partition));
   const batchKeys = [manifestsKey(lane), ...streams];

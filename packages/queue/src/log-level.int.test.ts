@@ -58,21 +58,26 @@ test('what else lies in Redis, and an empty log, are below any limit of the log'
   await empty();
 });
 
-test('a limit of the log counts the bytes of all its partitions', async () => {
+test('a limit of the log counts the bytes of all its partitions, of both lanes', async () => {
   await redis.flushall();
   await redis.xgroup('CREATE', 'events:{1}', 'workers', '0', 'MKSTREAM');
   const [low, high] = [watch({ maxBytes: 50_000 }), watch({ maxBytes: 5_000_000 })];
-  const ids = await Promise.all([0, 1].map((p) => redis.xadd(`events:{${p}}`, '*', 'rows', Buffer.alloc(40_000))));
+  const streams = ['events:{1}', 'backfill-events:{0}'];
+  const ids = await Promise.all(streams.map((stream) => redis.xadd(stream, '*', 'rows', Buffer.alloc(40_000))));
   await become(low, 'bytes');
   expect(high()).toBeNull();
-  for (const [p, id] of ids.entries()) await redis.xdel(`events:{${p}}`, id ?? '');
+  for (const [i, id] of ids.entries()) await redis.xdel(streams[i] ?? '', id ?? '');
   await become(low, null);
 });
 
-test('while the oldest event has waited for too long nothing is taken', async () => {
+test('while the oldest event has waited for too long nothing is taken; backfill may wait', async () => {
   await redis.flushall();
   const overflow = watch({ maxAgeMs: 60_000 });
   const old = `${Date.now() - 61_000}-0`;
+  await redis.xadd('backfill-events:{1}', old, 'v', '3');
+  const look = vi.spyOn(redis, 'info');
+  await expect.poll(() => look.mock.calls.length).toBeGreaterThan(2);
+  expect(overflow()).toBeNull();
   await redis.xadd('events:{1}', old, 'v', '3');
   await become(overflow, 'age');
   await redis.xdel('events:{1}', old);

@@ -20,6 +20,7 @@ test('tokens count as forgotten when a table has got more parts since than it re
   expect(await warehouse.remembersTokensSince(beforeMs)).toBe('yes');
   expect(await warehouse.remembersTokensSince(beforeMs - 420_000)).toBe('unknown');
   expect(await remembersTokensSince(client, beforeMs - 420_000, { partsMax: 59 })).toBe('no');
+  expect(await remembersTokensSince(client, beforeMs - 900_000, { partsMax: 100 })).toBe('no'); // at that rate
 });
 
 test('every table tells of the parts that it has merged for minutes', async () => {

@@ -24,7 +24,8 @@ export async function remembersTokensSince(
   sinceMs: number,
   { partsMax = partsRememberedMax }: { partsMax?: number } = {},
 ): Promise<TokensRemembered> {
-  const knownSinceMs = Math.max(sinceMs, Date.now() - partsKnownMs);
+  const nowMs = Date.now();
+  const knownSinceMs = Math.max(sinceMs, nowMs - partsKnownMs);
   const cluster = await readCluster(client);
   // What is stored is of one block. Trap: its level is 1 in a table that merges rows.
   const [row] = await rowsOf<{ most: string }>(
@@ -34,6 +35,8 @@ export async function remembersTokensSince(
       GROUP BY hostName(), table)`,
     { since: knownSinceMs - clockDifferenceMaxMs },
   );
-  if (Number(row?.most ?? 0) > partsMax) return 'no';
+  // Of what is not known any more, as many as of the rest.
+  const share = knownSinceMs > sinceMs ? (nowMs - sinceMs) / partsKnownMs : 1;
+  if (Number(row?.most ?? 0) * share > partsMax) return 'no';
   return knownSinceMs === sinceMs ? 'yes' : 'unknown';
 }

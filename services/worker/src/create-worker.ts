@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createJobs, createJobWorker } from '@meridian/queue/jobs';
-import { createLogConsumer } from '@meridian/queue/log-consumer';
+import { createLogConsumer, holdTimesOf } from '@meridian/queue/log-consumer';
 import { type Lane, lanes } from '@meridian/queue/log-keys';
 import { subscribeWebsiteChanges } from '@meridian/queue/website-changes';
 import type { Registry } from '@meridian/registry/registry';
@@ -66,7 +66,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   const gate = createWebsiteGate({ registry });
   const consumerName = `${hostname()}-${process.pid}-${randomUUID()}`;
   const limits = { eventsMax: config.FLUSH_MAX_ROWS, maxWaitMs: config.FLUSH_MAX_WAIT_MS };
-  const holdEveryMs = config.RECLAIM_IDLE_MS / 4;
+  const holdTimes = holdTimesOf(config.RECLAIM_IDLE_MS);
 
   function runLane(lane: Lane): Promise<void> {
     const consumer = createLogConsumer({
@@ -88,8 +88,8 @@ export function createWorker(deps: WorkerDeps): Worker {
         }),
       );
     // Ends when it is stopped, or when it must not go on: then the other one stops, too.
-    return runEventLane({ consumer, writeBatch: writeInSpan, limits, holdEveryMs, logger }, stopping.signal).finally(
-      () => stopping.abort(new Error(`The ${lane} lane has ended`)),
+    return runEventLane({ consumer, writeBatch: writeInSpan, limits, holdTimes, logger }, stopping.signal).finally(() =>
+      stopping.abort(new Error(`The ${lane} lane has ended`)),
     );
   }
 

@@ -35,7 +35,7 @@ function startLane(batches: LogBatch[]) {
         written.push(token);
       },
       limits: { eventsMax: 2, maxWaitMs: 10 },
-      holdEveryMs: 1,
+      holdTimes: { everyMs: 1, sureForMs: 3 },
       logger: createLogger({ service: 'worker', level: 'silent' }),
     },
     stop.signal,

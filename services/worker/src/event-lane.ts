@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogBatch } from '@meridian/queue/log-batch';
-import type { LogConsumer } from '@meridian/queue/log-consumer';
+import type { HoldTimes, LogConsumer } from '@meridian/queue/log-consumer';
 import type { Logger } from '@meridian/runtime/logger';
 import { type BatchHold, BatchLostError, holdBatch } from './hold-batch.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -13,8 +13,8 @@ export type EventLaneDeps = {
   consumer: Pick<LogConsumer, 'next' | 'hold' | 'leave'>;
   writeBatch: (batch: LogBatch, hold: BatchHold) => Promise<void>;
   limits: { eventsMax: number; maxWaitMs: number };
-  /** How often a batch is held from when it was read until it is written. */
-  holdEveryMs: number;
+  /** Of a batch from when it was read until it is written. */
+  holdTimes: HoldTimes;
   logger: Logger;
 };
 
@@ -25,7 +25,7 @@ export type EventLaneDeps = {
  * would skip it.
  */
 export async function runEventLane(
-  { consumer, writeBatch, limits, holdEveryMs, logger }: EventLaneDeps,
+  { consumer, writeBatch, limits, holdTimes, logger }: EventLaneDeps,
   stopSignal: AbortSignal,
 ): Promise<void> {
   const untilGivenUp = <Value>(outcome: Promise<Value>): Promise<Value> =>
@@ -34,7 +34,7 @@ export async function runEventLane(
   async function read(): Promise<HeldBatch | null> {
     try {
       const batch = await untilGivenUp(consumer.next(limits));
-      return batch && { batch, hold: holdBatch(consumer, batch, holdEveryMs) };
+      return batch && { batch, hold: holdBatch(consumer, batch, holdTimes) };
     } catch (err) {
       logger.warn({ err }, 'event log cannot be read');
       await delay(pauseAfterErrorMs, undefined, { signal: stopSignal }).catch(() => {});

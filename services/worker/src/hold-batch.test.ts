@@ -1,5 +1,5 @@
 import { toLogBatch } from '@meridian/queue/log-batch';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { holdBatch } from './hold-batch.ts';
 
 const batch = toLogBatch('live', [], false);
@@ -17,7 +17,7 @@ test('a batch is held again and again, but never asked for while an answer is mi
       };
     });
   };
-  const lease = holdBatch({ hold }, batch, 1);
+  const lease = holdBatch({ hold }, batch, { everyMs: 1, sureForMs: 3 });
   // The timers of Node run in order: each of these comes after more ticks of the lease.
   const ticks = () => new Promise((resolve) => setTimeout(resolve, 20));
   await ticks();
@@ -38,40 +38,41 @@ test('a hold that fails is tried again', async () => {
     asked += 1;
     throw new Error('Redis is away');
   };
-  const lease = holdBatch({ hold }, batch, 1);
+  const lease = holdBatch({ hold }, batch, { everyMs: 1, sureForMs: 3 });
   await expect.poll(() => asked).toBeGreaterThan(2);
   expect(lease.lost.aborted).toBe(false);
   lease.end();
 });
 
-test('nothing is confirmed by what was heard too long ago: Redis is asked again, and waited for', async () => {
+test('a batch is confirmed by a hold of not long ago, and else when Redis says so again, which is waited for', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   let answer: Promise<boolean> = Promise.resolve(true);
   let asked = 0;
   const hold = (): Promise<boolean> => {
     asked += 1;
     return answer;
   };
-  const lease = holdBatch({ hold }, batch, 20);
+  const lease = holdBatch({ hold }, batch, { everyMs: 3_600_000, sureForMs: 1_000 });
+  onTestFinished(lease.end);
   await lease.confirm();
-  expect(asked).toBe(0);
+  vi.advanceTimersByTime(1_000);
+  await lease.confirm();
+  expect(asked).toBe(1);
 
   let reply = (_isHeld: boolean) => {};
   answer = new Promise((resolve) => {
     reply = resolve;
   });
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  let isConfirmed = false;
-  const confirmed = lease.confirm().then(() => {
-    isConfirmed = true;
-  });
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect([asked, isConfirmed]).toEqual([1, false]);
-  answer = Promise.resolve(true);
+  vi.advanceTimersByTime(1);
+  const outcomes: string[] = [];
+  const confirmed = lease.confirm().then(() => outcomes.push('confirmed'));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([asked, outcomes]).toEqual([2, []]);
   reply(true);
   await confirmed;
 
+  vi.advanceTimersByTime(1_001);
   answer = Promise.resolve(false);
-  await new Promise((resolve) => setTimeout(resolve, 100));
   await expect(lease.confirm()).rejects.toThrow('belongs to another worker');
-  lease.end();
 });

@@ -1,5 +1,5 @@
 import type { LogBatch } from '@meridian/queue/log-batch';
-import type { LogConsumer } from '@meridian/queue/log-consumer';
+import type { HoldTimes, LogConsumer } from '@meridian/queue/log-consumer';
 
 /** The batch went to another worker, because this one seemed dead. */
 export class BatchLostError extends Error {
@@ -19,12 +19,16 @@ export type BatchHold = {
 };
 
 /**
- * Keeps a batch from counting as abandoned for as long as the work on it takes. `everyMs`: a quarter of the time after
- * which it would.
+ * Keeps a batch from counting as abandoned for as long as the work on it takes. Redis has it as this worker's at least
+ * for `sureForMs` after a hold.
  */
-export function holdBatch(consumer: Pick<LogConsumer, 'hold'>, batch: LogBatch, everyMs: number): BatchHold {
+export function holdBatch(
+  consumer: Pick<LogConsumer, 'hold'>,
+  batch: LogBatch,
+  { everyMs, sureForMs }: HoldTimes,
+): BatchHold {
   const lost = new AbortController();
-  let heldAt = performance.now();
+  let heldAt = Number.NEGATIVE_INFINITY; // when it was handed out is not known here
   let asking: Promise<void> | undefined;
 
   async function ask(): Promise<void> {
@@ -44,7 +48,7 @@ export function holdBatch(consumer: Pick<LogConsumer, 'hold'>, batch: LogBatch, 
   return {
     lost: lost.signal,
     async confirm() {
-      while (!lost.signal.aborted && performance.now() - heldAt > 3 * everyMs) await hold();
+      while (!lost.signal.aborted && performance.now() - heldAt > sureForMs) await hold();
       lost.signal.throwIfAborted();
     },
     end: () => clearInterval(timer),

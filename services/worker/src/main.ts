@@ -48,8 +48,8 @@ runProcess({ logger }, async (life) => {
   await serveMetricsOf({ life, logger, config }, metrics);
 
   const storing = createStallCheck({
-    lastEndedAt: (lane) => counts.lastEndedAt[lane],
-    lagMs: (lane) => logLagMs(inspector, partitions, [lane]),
+    lastEndedAt: () => counts.lastEndedAt,
+    lagMs: () => logLagMs(inspector, partitions, ['live']),
     stallMaxMs: config.STALL_MAX_MS,
   });
   const stores = { redis: () => redis.ping(), postgres: registry.ping, clickhouse: warehouse.ping };

@@ -1,5 +1,5 @@
 import { type EventCounts, readEventCounts, unaccountedEvents } from '@meridian/queue/event-counts';
-import { deadLettersKey, eventsKeys } from '@meridian/queue/log-keys';
+import { deadLettersKey, eventsKeys, type Lane } from '@meridian/queue/log-keys';
 import { logBytes, logLagMs } from '@meridian/queue/log-level';
 import { gauge, type Metric } from '@meridian/runtime/metrics';
 import type { Redis } from 'ioredis';
@@ -15,13 +15,21 @@ export type RegionMetricsDeps = {
 export function regionMetrics({ redis, partitions, failedJobs }: RegionMetricsDeps): Metric[] {
   const each = <Value>(ask: (partition: number) => Promise<Value>): Promise<Value[]> =>
     Promise.all(Array.from({ length: partitions }, (_, partition) => ask(partition)));
+  const lagSeconds = async (lane: Lane) => (await logLagMs(redis, partitions, [lane])) / 1_000;
   const single = (name: string, help: string, read: () => Promise<number>) =>
     gauge(name, help, async () => [{ value: await read() }]);
 
   return [
-    single('meridian_event_log_lag_seconds', 'Age of the oldest event that is not stored; 0: none.', async () => {
-      return (await logLagMs(redis, partitions)) / 1_000;
-    }),
+    single(
+      'meridian_event_log_lag_seconds',
+      'Age of the oldest event that is not stored, without backfill; 0: none.',
+      () => lagSeconds('live'),
+    ),
+    single(
+      'meridian_backfill_lag_seconds',
+      'Age of the oldest event of more than 30 days ago that is not stored.',
+      () => lagSeconds('backfill'),
+    ),
     single('meridian_event_log_entries', 'Entries of the event log.', async () =>
       sum(await Promise.all(eventsKeys(partitions).map((stream) => redis.xlen(stream)))),
     ),

@@ -1,4 +1,3 @@
-import type { Lane } from '@meridian/queue/log-keys';
 import {
   type Buckets,
   counter,
@@ -23,8 +22,8 @@ export type WorkerCounts = {
   retries: number;
   insertRows: Buckets;
   insertSeconds: Buckets;
-  /** When a batch of each lane was last ended, or else the worker began; on the clock of `performance.now`. */
-  lastEndedAt: Record<Lane, number>;
+  /** When a batch of the live lane was last ended, or else the worker began; on the clock of `performance.now`. */
+  lastEndedAt: number;
 };
 
 export function createWorkerCounts(): WorkerCounts {
@@ -36,7 +35,7 @@ export function createWorkerCounts(): WorkerCounts {
     retries: 0,
     insertRows: createBuckets(rowBounds),
     insertSeconds: createBuckets(durationBounds),
-    lastEndedAt: { live: performance.now(), backfill: performance.now() },
+    lastEndedAt: performance.now(),
   };
 }
 

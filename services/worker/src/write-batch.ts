@@ -45,9 +45,10 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, hold: 
   const { consumer, gate, logger, counts, stopSignal } = deps;
   return async (batch, hold) => {
     const startedAt = performance.now();
-    const patiently = createPatience(deps, hold);
+    const confirm = () => untilStopped(hold.confirm(), { stopSignal, graceMs: commitGraceMs });
+    const patiently = createPatience(deps, hold, confirm);
     const { admitted, removed: removedRows } = await patiently(() => gate.admit(batch.rows));
-    const { deadLetters, mayBeStored } = await storeEvents(deps, batch, admitted, patiently);
+    const { deadLetters, mayBeStored } = await storeEvents(deps, batch, admitted, { patiently, confirm });
     for (const { numbers, before } of removedRows)
       await patiently(() => consumer.forgetVisits(batch.rows, numbers, before));
     const removed = batch.rows.count - admitted.length;
@@ -76,7 +77,7 @@ function countBatch(
 ): void {
   counts.batches[isOurs ? 'written' : 'lost']++;
   if (!isOurs) return;
-  counts.lastEndedAt[batch.lane] = performance.now();
+  if (batch.lane === 'live') counts.lastEndedAt = performance.now();
   counts.stored += batch.rows.count - removed - letters;
   counts.removed += removed;
   counts.deadLettered += batch.unreadable.reduce((sum, { eventCount }) => sum + eventCount, letters);
@@ -85,12 +86,15 @@ function countBatch(
 /** Makes an attempt unless the batch is lost, and repeats it while a store is away and the worker does not stop. */
 type Patience = <Value>(attempt: () => Promise<Value>, isWorthRetrying?: (error: unknown) => boolean) => Promise<Value>;
 
-function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, hold: BatchHold): Patience {
+/** Waits until the batch is sure to be this worker's. */
+type Confirm = () => Promise<void>;
+
+function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, hold: BatchHold, confirm: Confirm): Patience {
   const signal = AbortSignal.any([hold.lost, stopSignal]);
   return (attempt, isWorthRetrying = isPassing) =>
     retry(
       async () => {
-        await untilStopped(hold.confirm(), { stopSignal, graceMs: commitGraceMs });
+        await confirm();
         return attempt();
       },
       {
@@ -126,13 +130,13 @@ async function storeEvents(
   deps: WriteBatchDeps,
   batch: LogBatch,
   admitted: readonly number[],
-  patiently: Patience,
+  { patiently, confirm }: { patiently: Patience; confirm: Confirm },
 ): Promise<{ deadLetters: DeadLetter[]; mayBeStored: boolean }> {
   const letters = new Map<number, DeadLetter>();
   const refuse: Refuse = (number, reason) => {
     letters.set(number, { event: readEventRow(batch.rows.bytes, startOf(batch, number)), reason });
   };
-  const eventStore = eventStoreOf(deps, batch, patiently, refuse);
+  const eventStore = eventStoreOf(deps, batch, { patiently, confirm, refuse });
   const { byYear, identifies } = sortRows(batch.rows, admitted);
   const { begunAfterMs } = batch;
   let { mayBeStored } = batch;
@@ -173,7 +177,11 @@ async function noteMayBeStored(
 }
 
 /** Where the batch's events go, by the numbers of their rows. */
-function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience, refuse: Refuse): BlockStore<number> {
+function eventStoreOf(
+  deps: WriteBatchDeps,
+  batch: LogBatch,
+  { patiently, confirm, refuse }: { patiently: Patience; confirm: Confirm; refuse: Refuse },
+): BlockStore<number> {
   const { warehouse, counts } = deps;
   const { bytes, createdAtMs } = batch.rows;
   let noted: Promise<void> | undefined;
@@ -186,6 +194,7 @@ function eventStoreOf(deps: WriteBatchDeps, batch: LogBatch, patiently: Patience
         // it was away most likely, and only the whole block completes the views of one at which it went away.
         if (++tries > 1 && (await warehouse.remembersTokensSince(firstTriedAtMs)) === 'no')
           throw new ForgottenTokenError();
+        await confirm(); // ClickHouse may have taken its time
         const startedAt = performance.now();
         await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
         counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);

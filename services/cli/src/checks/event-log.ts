@@ -16,11 +16,15 @@ export const tellLag = (lagMs: number): string => `the oldest event waits for ${
 
 /** Whether the workers keep up. */
 export async function checkLogAge(redis: Redis, partitions: number): Promise<Finding> {
-  const ageMs = await logLagMs(redis, partitions);
+  const ageMs = await logLagMs(redis, partitions, ['live']);
+  const backfillMs = await logLagMs(redis, partitions, ['backfill']);
   const detail = tellLag(ageMs);
   const advice = 'See whether workers run and what they log; add workers if they do.';
   if (ageMs > stuckMs) return fail(detail, advice);
-  return ageMs > lateMs ? warn(detail, advice) : ok(detail);
+  if (ageMs > lateMs) return warn(detail, advice);
+  return backfillMs > stuckMs
+    ? warn(`of the events of more than 30 days ago ${tellLag(backfillMs)}`, 'See docs/runbooks/log-lag.md.')
+    : ok(detail);
 }
 
 /** Whether entries lie where no worker reads. */
