@@ -1,7 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPeers, PeerError, type PeerRequest, passedHeaders } from './peers.ts';
+import { createPeers, type PeerRequest, passedHeaders } from './peers.ts';
 
 /** us, whose only peer answers so; `opened`: how many connections came there. */
 async function peersOf(listener: RequestListener) {
@@ -28,6 +30,7 @@ const request: PeerRequest = {
   claim: { address: '', ageMs: 0 },
   answerMaxMs: 20_000,
 };
+const noAnswer = { name: 'PeerError', message: 'Region eu did not answer' };
 
 test('what regions say to each other is never passed on from a client, nor what is about one connection', () => {
   const passed = { authorization: 'Bearer x', 'content-type': 'application/json', accept: '*/*' };
@@ -52,11 +55,46 @@ test('2,000 requests at once share 500 connections to a region, and all are answ
   expect(seen.opened).toBeLessThanOrEqual(500);
 });
 
-test('who finds every connection to a region in use waits no longer for it than for an answer', async () => {
+test('who finds every connection to a region in use waits no longer for it than for an answer, and closes it to nobody', async () => {
   const { peers } = await peersOf((_request, response) => response.write('an answer without end'));
   const patient = { ...request, answerMaxMs: 3_600_000 };
   const bodies = await Promise.all(Array.from({ length: 500 }, () => peers.ask('eu', patient)));
   for (const { body } of bodies) body.on('error', () => {});
   for (const ask of [peers.ask, peers.askWhole])
-    await expect(ask('eu', { ...request, answerMaxMs: 100 })).rejects.toThrow(PeerError);
+    await expect(ask('eu', { ...request, answerMaxMs: 100 })).rejects.toMatchObject(noAnswer);
+  bodies[0]?.body.destroy();
+  const { status, body } = await peers.ask('eu', request);
+  body.on('error', () => {});
+  expect(status).toBe(200);
+});
+
+test('a region that says nothing on its connections rests for everybody', async () => {
+  const { peers } = await peersOf(() => {});
+  await expect(peers.ask('eu', { ...request, answerMaxMs: 100 })).rejects.toMatchObject(noAnswer);
+  await expect(peers.ask('eu', request)).rejects.toThrow('Region eu was not reached just now');
+});
+
+test('a request that has ended before is not sent, and waits for no connection', async () => {
+  const { peers, seen } = await peersOf((_request, response) => response.end('{}'));
+  const signal = AbortSignal.abort(new Error('the client has left'));
+  await expect(peers.ask('eu', { ...request, signal })).rejects.toThrow('the client has left');
+  expect(seen.opened).toBe(0);
+});
+
+test('of a request that is answered nothing stays in memory, though its signal lives on', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const { peers } = await peersOf((asked, response) => asked.resume().on('end', () => response.end('{}')));
+  const { signal } = new AbortController();
+  const send = async () => {
+    const body = Buffer.alloc(1_000_000);
+    await peers.askWhole('eu', { ...request, method: 'POST', body, signal });
+    return new WeakRef(body);
+  };
+  const bodies: WeakRef<Buffer>[] = [];
+  for (let i = 0; i < 20; i++) bodies.push(await send());
+  await new Promise(setImmediate);
+  collectGarbage();
+  expect(bodies.filter((body) => body.deref()).length).toBeLessThan(3);
+  expect(signal.aborted).toBe(false);
 });

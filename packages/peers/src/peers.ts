@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './peer-claim.ts';
 import { createPeerClocks } from './peer-clocks.ts';
 import type { PeerSettings } from './peer-settings.ts';
@@ -77,12 +77,18 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     if (url === undefined) throw new PeerError(`There is no region ${to}`);
     if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
     const { method, path, signal, body, answerMaxMs } = request;
+    signal?.throwIfAborted();
     const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), answerMaxMs);
     const end = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
     // Trap: undici looks at the signal of a request that waits for a connection only when it has one.
-    const ended = new Promise<never>((_, reject) => end.addEventListener('abort', () => reject(end.reason)));
+    let onEnd = () => {};
+    const ended = new Promise<never>((_, reject) => {
+      onEnd = () => reject(end.reason);
+    });
+    end.addEventListener('abort', onEnd);
+    let isConnected = false;
     const sent = {
       origin: url,
       method: method as 'GET',
@@ -93,21 +99,26 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
       headersTimeout: 0, // the deadline's
       bodyTimeout: answerMaxMs,
     };
+    const sendBy = (agent: Agent) => agent.compose(whenConnected(() => (isConnected = true))).request(sent);
     try {
       // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
       // twice.
-      const asked = kept.request(sent).catch((error: unknown) => {
+      const asked = sendBy(kept).catch((error: unknown) => {
         if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
-        return fresh.request(sent);
+        isConnected = false;
+        return sendBy(fresh);
       });
       const answer = await Promise.race([asked, ended]);
       return { status: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
       if (signal?.aborted) throw error;
-      if (deadline.signal.aborted || isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
+      // A wait for one of our own connections says nothing of the region.
+      const isSilent = isConnected && deadline.signal.aborted;
+      if (isSilent || isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
       throw new PeerError(`Region ${to} did not answer`, { cause: error });
     } finally {
       clearTimeout(timer);
+      end.removeEventListener('abort', onEnd); // with one, a signal made of others lives as long as they do
     }
   }
 
@@ -151,6 +162,18 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     close: async (): Promise<void> => {
       await Promise.all([kept.destroy(), fresh.destroy()]);
     },
+  };
+}
+
+/** Tells when a request has a connection. */
+function whenConnected(tell: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      tell();
+      start?.(controller, context);
+    };
+    return dispatch(options, handler);
   };
 }
 
