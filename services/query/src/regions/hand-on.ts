@@ -9,6 +9,13 @@ import { questionMaxMs } from '../config.ts';
 import { useBody } from '../http/use-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
+/**
+ * What a process holds of bodies until other regions answer: half of what all bodies may have (`GrowingBody`), which
+ * nobody else could use for so long.
+ */
+const waitingMaxBytes = 67_108_864;
+let waitingBytes = 0;
+
 /** Statuses whose answers have no body. */
 const bodiless = [204, 304];
 
@@ -17,7 +24,7 @@ const bodiless = [204, 304];
  * What another region has handed on stays here. A body is handed on when all of it is here: one that breaks off or is
  * too large would break the connection to that region, on which the requests of others travel.
  * @throws ApiError 413 for such a body, 431 for a head that is too large for that region, 503 when that cannot be
- * reached, when two regions disagree about which of them it is, or as `useBody`
+ * reached, when too many bodies wait for it, when two regions disagree about which of them it is, or as `useBody`
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'>) {
   const { peers, config, logger } = deps;
@@ -54,7 +61,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
         answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
     try {
-      const answer = await (method === 'GET' || method === 'HEAD' ? ask() : useBody(c, ask));
+      const answer = await (method === 'GET' || method === 'HEAD' ? ask() : useBody(c, (body) => besideFew(body, ask)));
       // What is in front of a region answers in its stead: the process's own limits, which the headers exceed that were
       // added on the way, or the proxy of a region that is down.
       if (answer.headers['x-region'] !== region) {
@@ -75,6 +82,17 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
       throw new ApiError('service-unavailable', `Region ${region} cannot be reached at the moment.`, { cause: error });
     }
   };
+}
+
+async function besideFew<Answer>(body: Buffer, ask: (body: Buffer) => Promise<Answer>): Promise<Answer> {
+  if (waitingBytes + body.length > waitingMaxBytes)
+    throw new ApiError('service-unavailable', 'Too many requests wait for other regions at the moment.');
+  waitingBytes += body.length;
+  try {
+    return await ask(body);
+  } finally {
+    waitingBytes -= body.length;
+  }
 }
 
 function headersOf(c: Context<QueryEnv>) {

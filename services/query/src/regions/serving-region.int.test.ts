@@ -237,6 +237,31 @@ describe('a request for another region', () => {
     await close();
   });
 
+  test('is refused while 64 MB of others wait for that region, which leaves the rest to requests that are served here', async () => {
+    const answers: (() => void)[] = [];
+    const silent = createServer((_request, response) => {
+      answers.push(() => response.writeHead(200, { 'x-region': 'eu' }).end());
+    });
+    await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
+    const { port, close } = await listeningWith((silent.address() as AddressInfo).port);
+    const post = async (region: string, body = ' '.repeat(990_000)) =>
+      (await fetch(`http://127.0.0.1:${port}/v1/${region}/auth/login`, { method: 'POST', body })).status;
+    const refused: number[] = [];
+    const waiting = Array.from({ length: 67 }, () => post('eu'));
+    await expect.poll(() => answers.length).toBe(67);
+    for (let i = 0; i < 80; i++) refused.push(await post('eu'));
+    expect(refused).toEqual(Array(80).fill(503));
+    expect(await post('us')).toBe(400);
+    for (const answer of answers) answer();
+    expect(await Promise.all(waiting)).toEqual(Array(67).fill(200));
+    const next = post('eu');
+    await expect.poll(() => answers.length).toBe(68);
+    answers.at(-1)?.();
+    expect(await next).toBe(200);
+    await close();
+    silent.close();
+  });
+
   test('whose answer breaks off is cut off as well, and told in one line of the log; one whose client leaves is not', async () => {
     const printed = vi.spyOn(console, 'error');
     const broken = createServer((request, response) => {
