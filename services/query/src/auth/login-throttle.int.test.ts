@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { createTwoProcesses } from '../two-processes-fixtures.ts';
 import { throttleLogin } from './login-throttle.ts';
@@ -40,28 +41,42 @@ test('a success in one process forgets the failures that another one saw', async
   }
 });
 
+const guess = (address: string, check: () => Promise<string | null>) =>
+  throttleLogin(api.deps, { username: randomUUID(), address }, check);
+
+/** 20 guesses of a network whose passwords are under check until they are let go of. */
+async function holdChecks(network: string) {
+  const letGo: (() => void)[] = [];
+  const held = () => new Promise<null>((resolve) => letGo.push(() => resolve(null)));
+  const guesses = Array.from({ length: 20 }, (_, i) => guess(`${network}::${i}`, held));
+  await expect.poll(() => letGo.length).toBe(20);
+  return { letGo, guesses };
+}
+
 test('of one network 20 passwords are under check at a time, whatever the names: more wait, and other networks for none of them', async () => {
-  let underCheck = 0;
-  let letGo = () => {};
-  const held = new Promise<null>((resolve) => {
-    letGo = () => resolve(null);
-  });
-  const holding = () => {
-    underCheck++;
-    return held;
-  };
-  const guess = (address: string, check: () => Promise<string | null> = async () => 'proved') =>
-    throttleLogin(api.deps, { username: randomUUID(), address }, check);
-  const guesses = Array.from({ length: 20 }, (_, i) => guess(`2001:db8:1:2::${i}`, holding));
-  await expect.poll(() => underCheck).toBe(20);
+  const { letGo, guesses } = await holdChecks('2001:db8:1:2');
   let isProved = false;
-  const waiting = guess('2001:db8:1:2::ff').then((proved) => {
+  const waiting = guess('2001:db8:1:2::ff', async () => 'proved').then((proved) => {
     isProved = proved === 'proved';
   });
-  expect(await guess('2001:db8:1:3::ff')).toBe('proved');
+  expect(await guess('2001:db8:1:3::ff', async () => 'proved')).toBe('proved');
   expect(isProved).toBe(false);
-  letGo();
+  for (const each of letGo) each();
   expect(await Promise.all(guesses)).toEqual(Array(20).fill(null));
   await waiting;
   expect(isProved).toBe(true);
+});
+
+test('of one network those are checked first that came first', async () => {
+  const { letGo, guesses } = await holdChecks('2001:db8:1:4');
+  const began: number[] = [];
+  const come = (i: number) => guess('2001:db8:1:4::ff', async () => String(began.push(i)));
+  const waiting: Promise<unknown>[] = [];
+  for (let i = 0; i < 6; i++) {
+    waiting.push(come(i));
+    await pause(60);
+  }
+  for (const each of letGo) each();
+  await Promise.all([...guesses, ...waiting]);
+  expect(began).toEqual([0, 1, 2, 3, 4, 5]);
 });

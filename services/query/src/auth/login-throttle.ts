@@ -43,11 +43,14 @@ if ARGV[4] ~= 'wrong' then return end
 local failures = redis.call('INCR', KEYS[1])
 if failures == 1 or failures == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
+/** Of one network. `waiting`: who came first is first; a Set, because one may leave from the middle. */
+type Checks = { running: number; waiting: Set<() => void> };
+
 /**
  * Passwords under check, by network. All checks of a process share its threads, where guesses with made-up names, which
  * no window stops, would hold everybody's.
  */
-const checksOf = new Map<string, number>();
+const checksOf = new Map<string, Checks>();
 
 /** `unknown`: the password could not be checked. */
 type Outcome = 'right' | 'wrong' | 'unknown';
@@ -55,7 +58,7 @@ type Outcome = 'right' | 'wrong' | 'unknown';
 type ThrottleDeps = Pick<QueryDeps, 'redis' | 'logger'>;
 
 /**
- * Guards a check of a password; null from the check is a failure. Failures are counted per user name and client address
+ * Guards a check of a password; null from the check is a failure. Failures are counted per user name and client network
  * (docs/semantics.md "Logins"), in Redis for all processes.
  * @throws ApiError 429 after 10 failures in 15 minutes, for 15 minutes, when 10 tries that go on do not end within
  *   10 s, or other tries of the client's network that come before it; 503 when tries cannot be counted
@@ -79,36 +82,44 @@ export async function throttleLogin<Proved>(
 }
 
 async function checkBesideFew<Proved>(network: string, check: () => Promise<Proved>): Promise<Proved> {
-  await untilTaken(() => {
-    const running = checksOf.get(network) ?? 0;
-    if (running < checksMax) checksOf.set(network, running + 1);
-    return running < checksMax;
-  });
+  const checks = checksOf.get(network) ?? { running: 0, waiting: new Set() };
+  checksOf.set(network, checks);
+  if (checks.running < checksMax) checks.running++;
+  else await untilTurn(checks);
   try {
     return await check();
   } finally {
-    const left = (checksOf.get(network) ?? 0) - 1;
-    if (left > 0) checksOf.set(network, left);
-    else checksOf.delete(network);
+    const [begin] = checks.waiting;
+    if (begin) begin();
+    else if (--checks.running === 0) checksOf.delete(network);
   }
 }
 
-function begin({ redis }: ThrottleDeps, keys: [string, string], tryId: string): Promise<void> {
-  return untilTaken(async () => {
-    const waitMs = await redis.eval(beginScript, 2, ...keys, failuresMax, tryMaxMs, tryId).catch((cause) => {
-      throw new ApiError('service-unavailable', 'Passwords cannot be checked at the moment.', { cause });
-    });
-    if (waitMs !== 0 && waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
-    return waitMs === 0;
+/** Waits until a check that ends leaves its place. */
+function untilTurn({ waiting }: Checks): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const begin = (): void => {
+      clearTimeout(timer);
+      waiting.delete(begin);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      waiting.delete(begin);
+      reject(tooManyAtOnce());
+    }, waitMaxMs);
+    waiting.add(begin);
   });
 }
 
-/** `take`: takes what is free at the moment, and says whether something was. */
-async function untilTaken(take: () => boolean | Promise<boolean>): Promise<void> {
+async function begin({ redis }: ThrottleDeps, keys: [string, string], tryId: string): Promise<void> {
   const deadlineMs = performance.now() + waitMaxMs;
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
-    if (await take()) return;
-    if (performance.now() > deadlineMs) throw tooMany('Too many logins at once. Try again later.', waitMaxMs);
+    const waitMs = await redis.eval(beginScript, 2, ...keys, failuresMax, tryMaxMs, tryId).catch((cause) => {
+      throw new ApiError('service-unavailable', 'Passwords cannot be checked at the moment.', { cause });
+    });
+    if (waitMs === 0) return;
+    if (waitMs !== -1) throw tooMany('Too many failed logins. Try again later.', Number(waitMs));
+    if (performance.now() > deadlineMs) throw tooManyAtOnce();
     await pause(pauseMs);
   }
 }
@@ -124,6 +135,8 @@ async function end(
     .eval(endScript, 2, ...keys, failuresMax, windowMs, tryId, outcome)
     .catch((err: unknown) => logger.warn({ err, outcome }, 'outcome of a login not counted'));
 }
+
+const tooManyAtOnce = (): ApiError => tooMany('Too many logins at once. Try again later.', waitMaxMs);
 
 function tooMany(message: string, waitMs: number): ApiError {
   return new ApiError('rate-limited', message, { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } });
