@@ -58,6 +58,16 @@ test('128 MB are held; beyond, those give way of which nothing came for the long
   expect(refusals(bodies).map(([i]) => i)).toEqual([1, 2]);
 });
 
+test('what a body takes of the memory counts, not what came of it; one that came whole takes no more than that', () => {
+  const bodies = hold(64);
+  for (const body of bodies) body.add(Buffer.from('x'));
+  expect(refusals(bodies)).toEqual([]);
+  const [latest] = hold(1);
+  expect([latest?.refusal, refusals(bodies)]).toEqual([null, [[0, 'service-unavailable']]]);
+  for (const body of bodies) body.whole();
+  expect(refusals([...bodies.slice(1), ...hold(63)])).toEqual([]);
+});
+
 test('what came whole is not given up, and counts until it is let go of', () => {
   const used = hold(128);
   for (const body of used) body.whole();

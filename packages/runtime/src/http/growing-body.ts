@@ -2,14 +2,14 @@ import type { ErrorCode } from '@meridian/contract/errors';
 
 /**
  * What all bodies that are on their way to a process may take of its memory, which may be 512 MB. 25 batches of the
- * largest size fit, all but whole, or some 700 usual ones: many times of what a collector treats in a second.
+ * largest size fit, or hundreds of usual ones: many times of what a collector treats in a second.
  */
 const allMaxBytes = 134_217_728;
 
 /** Why a body was given up: it is too large, or others needed the memory. */
 export type BodyRefusal = Extract<ErrorCode, 'payload-too-large' | 'service-unavailable'>;
 
-/** Of the process, whose memory is one, and not of a service in it. */
+/** In buffers. Of the process, whose memory is one, and not of a service in it. */
 let heldBytes = 0;
 
 /** Bodies of which more is to come, first that of which nothing has come for the longest. */
@@ -42,13 +42,12 @@ export class GrowingBody {
     }
     // Parts are not kept as they come, but for the first, mostly the only one: each costs some 400 bytes besides, and
     // may be one byte.
-    if (this.bytes === 0) this.buffer = part;
+    if (this.bytes === 0) this.keep(part);
     else {
-      if (bytes > this.buffer.length) this.grow(Math.min(2 * bytes, this.maxBytes));
+      if (bytes > this.buffer.length) this.resize(Math.min(2 * bytes, this.maxBytes));
       this.buffer.set(part, this.bytes);
     }
     this.bytes = bytes;
-    heldBytes += part.length;
     growing.delete(this);
     growing.add(this);
     if (heldBytes > allMaxBytes) makeRoom();
@@ -58,15 +57,15 @@ export class GrowingBody {
   whole(): Buffer | null {
     if (this.refusal) return null;
     growing.delete(this);
-    return this.buffer.length === this.bytes ? this.buffer : this.buffer.subarray(0, this.bytes);
+    if (this.buffer.length > this.bytes) this.resize(this.bytes);
+    return this.buffer;
   }
 
   /** No more of it is wanted, or comes. */
   letGo(): void {
     growing.delete(this);
-    heldBytes -= this.bytes;
     this.bytes = 0;
-    this.buffer = nothing;
+    this.keep(nothing);
   }
 
   /** Gives it up. */
@@ -76,10 +75,15 @@ export class GrowingBody {
     this.onRefusal?.(refusal);
   }
 
-  private grow(length: number): void {
-    const grown = Buffer.allocUnsafe(length);
-    this.buffer.copy(grown, 0, 0, this.bytes);
-    this.buffer = grown;
+  private resize(length: number): void {
+    const resized = Buffer.allocUnsafe(length);
+    this.buffer.copy(resized, 0, 0, this.bytes);
+    this.keep(resized);
+  }
+
+  private keep(buffer: Buffer): void {
+    heldBytes += buffer.length - this.buffer.length;
+    this.buffer = buffer;
   }
 }
 
