@@ -3,7 +3,7 @@ import { hashPassword, newPassword } from '@meridian/registry/credentials';
 import type { Registry } from '@meridian/registry/registry';
 
 /** `isGenerated`: nobody chose the password. */
-type Administrator = { id: string; username: string; homeRegion: string; password: string; isGenerated: boolean };
+type NewAdministrator = { id: string; username: string; homeRegion: string; password: string; isGenerated: boolean };
 
 type EnsureAdministratorResult = {
   created: boolean;
@@ -21,7 +21,7 @@ export function newAdministrator({
   /** Without one it is generated. */
   password?: string | undefined;
   homeRegion: string;
-}): Administrator {
+}): NewAdministrator {
   return { id: randomUUID(), username, homeRegion, password: password || newPassword(), isGenerated: !password };
 }
 
@@ -31,7 +31,7 @@ export function newAdministrator({
  */
 export async function ensureAdministrator(
   registry: Registry,
-  administrator: Administrator,
+  administrator: NewAdministrator,
 ): Promise<EnsureAdministratorResult> {
   const { id, password, isGenerated } = administrator;
   // Under this id: an earlier try, which went on after it was given up.
@@ -39,7 +39,10 @@ export async function ensureAdministrator(
   return created && isGenerated ? { created, generatedPassword: password } : { created };
 }
 
-async function isCreated(registry: Registry, { id, username, homeRegion, password }: Administrator): Promise<boolean> {
+async function isCreated(
+  registry: Registry,
+  { id, username, homeRegion, password }: NewAdministrator,
+): Promise<boolean> {
   if ((await registry.countUsers()) > 0) return false;
   const passwordHash = await hashPassword(password);
   const { ok } = await registry.createUser(

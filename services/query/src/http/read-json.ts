@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { QueryEnv } from '../query-env.ts';
 import { invalidFields } from './bad-request.ts';
-import { useBody } from './use-body.ts';
+import { withBody } from './with-body.ts';
 
 /** Far more than any body of the API needs; a login's is read for anybody. */
 const valuesMax = 20_000;
@@ -14,7 +14,7 @@ const formType = /^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\
  * Reads the body as a JSON object of `schema`, whatever the content type says, unless it is a form.
  * Keys that the schema does not know are ignored. NUL is removed from every text and key, and half a surrogate pair
  * becomes U+FFFD.
- * @throws ApiError 413 above 1 MB, 415 for a form, 400 for anything else that does not fit, 503 as `useBody`
+ * @throws ApiError 413 above 1 MB, 415 for a form, 400 for anything else that does not fit, 503 as `withBody`
  */
 export async function readJson<Schema extends z.ZodType>(
   c: Context<QueryEnv>,
@@ -22,7 +22,7 @@ export async function readJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   if (formType.test(c.req.header('content-type') ?? ''))
     throw new ApiError('unsupported-media-type', 'The body must be JSON.');
-  const body = await useBody(c, parseJson);
+  const body = await withBody(c, parseJson);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError('bad-request', 'The body must be a JSON object.');
   const parsed = schema.safeParse(body);

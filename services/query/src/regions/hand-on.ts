@@ -6,7 +6,7 @@ import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
 import { createClientAddress } from '../auth/client-address.ts';
 import { questionMaxMs } from '../config.ts';
-import { useBody } from '../http/use-body.ts';
+import { withBody } from '../http/with-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
 /**
@@ -24,7 +24,7 @@ const bodiless = [204, 304];
  * What another region has handed on stays here. A body is handed on when all of it is here: one that breaks off or is
  * too large would break the connection to that region, on which the requests of others travel.
  * @throws ApiError 413 for such a body, 431 for a head that is too large for that region, 503 when that cannot be
- * reached, when too many bodies wait for it, when two regions disagree about which of them it is, or as `useBody`
+ * reached, when too many bodies wait for it, when two regions disagree about which of them it is, or as `withBody`
  */
 export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'>) {
   const { peers, config, logger } = deps;
@@ -61,7 +61,9 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
         answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
     try {
-      const answer = await (method === 'GET' || method === 'HEAD' ? ask() : useBody(c, (body) => besideFew(body, ask)));
+      const answer = await (method === 'GET' || method === 'HEAD'
+        ? ask()
+        : withBody(c, (body) => besideFew(body, ask)));
       // What is in front of a region answers in its stead: the process's own limits, which the headers exceed that were
       // added on the way, or the proxy of a region that is down.
       if (answer.headers['x-region'] !== region) {

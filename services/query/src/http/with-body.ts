@@ -18,7 +18,7 @@ const messages: Record<BodyRefusal, string> = {
  * whoever still writes would lose the answer with the connection, and who kept that for the next request would lose
  * this one.
  */
-export async function useBody<Used>(c: Context<QueryEnv>, use: (body: Buffer) => Used | Promise<Used>): Promise<Used> {
+export async function withBody<Used>(c: Context<QueryEnv>, use: (body: Buffer) => Used | Promise<Used>): Promise<Used> {
   if (Number(c.req.header('content-length') ?? 0) > bodyMaxBytes) throw refused('payload-too-large');
   const reader = c.req.raw.body?.getReader();
   const body = new GrowingBody(bodyMaxBytes);
