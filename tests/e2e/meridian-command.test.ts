@@ -209,6 +209,7 @@ test(
       expect(stderr).toContain('Usage: meridian');
     }
     const away = { ...stores.env, REDIS_URL: `redis://:secret@127.0.0.1:${await freePort()}` };
+    expect((await runMeridian(away, 'check-rollups', '--repiar')).code).toBe(2);
     for (const args of [
       ['dead-letters', 'list'],
       ['failed-jobs', 'list'],

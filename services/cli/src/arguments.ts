@@ -89,11 +89,11 @@ export function parseFlag(args: string[], name: string): boolean {
   return parseOptions(args, [], [name])[name] === true;
 }
 
-/**
- * Which rollups are meant, and whether they are put right. Dates are days (UTC) or instants; `--to` is the first that
- * is not meant.
- */
-export function parseRollupArguments(args: string[]): { scope: RollupScope; repair: boolean; json: boolean } {
+/** Which rollups are meant, and whether they are put right. */
+export type RollupArguments = { scope: RollupScope; repair: boolean; json: boolean };
+
+/** Dates are days (UTC) or instants; `--to` is the first that is not meant. */
+export function parseRollupArguments(args: string[]): RollupArguments {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
   const options = { website: text, from: text, to: text, repair: flag, json: flag };

@@ -5,6 +5,7 @@ import { createRollupCheck } from '@meridian/warehouse/rollups/check';
 import { createTestSite } from '@meridian/warehouse/test-site';
 import { createTestWarehouse } from '@meridian/warehouse/test-warehouse';
 import { expect, test } from 'vitest';
+import { parseRollupArguments } from './arguments.ts';
 import { runCheckRollups } from './check-rollups-command.ts';
 
 const { warehouse, client, database } = await createTestWarehouse();
@@ -14,7 +15,9 @@ const now = new Date('2026-06-10T12:00:00Z');
 const check = (...args: string[]) => checkWhile(0, ...args);
 async function checkWhile(logLagMs: number, ...args: string[]): Promise<{ code: number; lines: string[] }> {
   const lines: string[] = [];
-  const code = await runCheckRollups({ ...rollups, logLagMs }, args, now, (line) => lines.push(line));
+  const code = await runCheckRollups({ ...rollups, logLagMs }, parseRollupArguments(args), now, (line) =>
+    lines.push(line),
+  );
   return { code, lines };
 }
 
@@ -58,7 +61,9 @@ test('what could not be compared is told; it is 1 only where it should have been
   const outcome = async () => ({ drifts: [], undecided: 3 });
   const lines: string[] = [];
   const run = (...args: string[]) =>
-    runCheckRollups({ compare: outcome, repair: outcome, logLagMs: 0 }, args, now, (line) => lines.push(line));
+    runCheckRollups({ compare: outcome, repair: outcome, logLagMs: 0 }, parseRollupArguments(args), now, (line) =>
+      lines.push(line),
+    );
   expect([await run(), await run('--repair')]).toEqual([0, 1]);
   expect(lines.filter((line) => line.startsWith('3 rows changed faster'))).toHaveLength(2);
 });
@@ -67,10 +72,12 @@ test('a ClickHouse that takes the connection and says nothing is told of, not wa
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const unheard = createRollupCheck(`http://127.0.0.1:${(server.address() as AddressInfo).port}/meridian`);
-  for (const args of [[], ['--repair']])
-    await expect(runCheckRollups({ ...unheard, logLagMs: 0 }, args, now, () => {})).rejects.toThrow(
+  const refusals = [[], ['--repair']].map((args) =>
+    expect(runCheckRollups({ ...unheard, logLagMs: 0 }, parseRollupArguments(args), now, () => {})).rejects.toThrow(
       'no answer within 10 s',
-    );
+    ),
+  );
+  await Promise.all(refusals);
   await unheard.close();
   server.close();
 });

@@ -1,6 +1,6 @@
 import { StartError } from '@meridian/runtime/process';
 import type { RollupCheck } from '@meridian/warehouse/rollups/check';
-import { parseRollupArguments } from './arguments.ts';
+import type { RollupArguments } from './arguments.ts';
 import { lateMs, tellLag } from './checks/event-log.ts';
 import { type Print, toPrintableJson, toTable } from './print.ts';
 
@@ -15,11 +15,10 @@ const whyLate = 'what a worker is to send again may be half stored: repaired now
  */
 export async function runCheckRollups(
   { compare, repair: putRight, logLagMs }: Pick<RollupCheck, 'compare' | 'repair'> & { logLagMs: number },
-  args: string[],
+  { scope, repair, json }: RollupArguments,
   now: Date,
   print: Print,
 ): Promise<number> {
-  const { scope, repair, json } = parseRollupArguments(args);
   if (repair && logLagMs > lateMs)
     throw new StartError(
       `Nothing is repaired now: ${tellLag(logLagMs)}, and ${whyLate} See to it that the workers store (npx meridian doctor), and repeat this then.`,

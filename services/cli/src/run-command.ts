@@ -64,17 +64,19 @@ async function failedJobs(config: Readonly<CliConfig>, args: string[], print: Pr
 }
 
 async function checkRollups(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
-  const [{ logLagMs }, { createRollupCheck }, { runCheckRollups }] = await Promise.all([
+  const [{ logLagMs }, { createRollupCheck }, { runCheckRollups }, { parseRollupArguments }] = await Promise.all([
     import('@meridian/queue/log-level'),
     import('@meridian/warehouse/rollups/check'),
     import('./check-rollups-command.ts'),
+    import('./arguments.ts'),
   ]);
+  const asked = parseRollupArguments(args);
   const { addresses } = findInstallation(config);
   const lagMs = await onRedisAlone(addresses.redis(), (redis) => logLagMs(redis, config.EVENT_LOG_PARTITIONS));
   const rollups = createRollupCheck(addresses.clickhouse());
   const deps = { ...rollups, logLagMs: lagMs };
   try {
-    return await tellingOf('ClickHouse (CLICKHOUSE_URL)', () => runCheckRollups(deps, args, new Date(), print));
+    return await tellingOf('ClickHouse (CLICKHOUSE_URL)', () => runCheckRollups(deps, asked, new Date(), print));
   } finally {
     await rollups.close();
   }
