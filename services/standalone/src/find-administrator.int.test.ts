@@ -1,4 +1,6 @@
 import { createPostgresDatabase } from '@meridian/embedded/test-stores';
+import { verifyPassword } from '@meridian/registry/credentials';
+import { RegistryError } from '@meridian/registry/registry-error';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { expect, onTestFinished, test } from 'vitest';
 import { findAdministrator } from './find-administrator.ts';
@@ -10,6 +12,23 @@ test('the administrator of the first start is found by later ones, which know no
   onTestFinished(close);
   expect(await findAdministrator(registry, config)).toEqual({ generatedPassword: expect.stringMatching(/^\S{20}$/) });
   expect(await findAdministrator(registry, config)).toEqual({ generatedPassword: undefined });
+});
+
+test('an account that was made though its try was given up is told with its password, not found without one', async () => {
+  const { registry, close } = await createTestRegistry(await createPostgresDatabase());
+  onTestFinished(close);
+  let tries = 0;
+  const givingUp: typeof registry = {
+    ...registry,
+    createUser: async (...user) => {
+      const made = await registry.createUser(...user);
+      if (++tries === 1) throw new RegistryError('unavailable', 'no answer in time');
+      return made;
+    },
+  };
+  const administrator = await findAdministrator(givingUp, config);
+  const user = await registry.findUserByUsername('admin');
+  expect(await verifyPassword(user?.passwordHash, administrator?.generatedPassword ?? '')).toBe(true);
 });
 
 test('where the accounts were made by hand, for a cloud, nobody is named as administrator who is none', async () => {

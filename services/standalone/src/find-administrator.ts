@@ -1,5 +1,6 @@
 import { ensureAdministrator, newAdministrator } from '@meridian/query/auth/ensure-administrator';
 import type { Registry } from '@meridian/registry/registry';
+import { RegistryError } from '@meridian/registry/registry-error';
 import type { StandaloneConfig } from './config.ts';
 
 /** Who can log in as ADMIN_USERNAME, with the password if it was made just now. */
@@ -16,7 +17,12 @@ export async function findAdministrator(
   if (config.MODE === 'cloud') return null;
   const { ADMIN_USERNAME: username, ADMIN_PASSWORD: password, REGION: homeRegion } = config;
   const administrator = newAdministrator({ username, password, homeRegion });
-  const { created, generatedPassword } = await ensureAdministrator(registry, administrator);
+  const ensure = () => ensureAdministrator(registry, administrator);
+  const { created, generatedPassword } = await ensure().catch((error: unknown) => {
+    // What was given up may have made the account all the same, with a password that the next start does not know.
+    if (error instanceof RegistryError && error.kind === 'unavailable') return ensure();
+    throw error;
+  });
   if (!created && (await registry.findUserByUsername(username))?.role !== 'admin') return null;
   return { generatedPassword };
 }
