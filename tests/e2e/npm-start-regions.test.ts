@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, isFree } from '@meridian/embedded/ports';
+import { StandaloneConfig } from '@meridian/standalone/config';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { chrome, eventually, logIn, request, unique, type Website } from '../api-client.ts';
 import { runMeridian } from '../command.ts';
@@ -49,6 +50,12 @@ test('npm start with two regions prints their addresses, and each answers for bo
   const { id } = await newVisited();
   expect(await (await logInTo('us')).ok('GET', `/websites/${id}`)).toBeNull();
 }, 300_000);
+
+test('what the data directory holds beside the regions is no name for one', async () => {
+  const { REGIONS } = StandaloneConfig.shape;
+  const areNames = async (dir: string) => (await readdir(dir)).filter((name) => REGIONS.safeParse(name).success);
+  expect((await areNames(dataDir)).sort()).toEqual(['eu', 'us']);
+});
 
 test('the meridian command finds everything by the data directory, and a region by its name', async () => {
   const cli = (...args: string[]) => runMeridian({ DATA_DIR: dataDir }, ...args);
