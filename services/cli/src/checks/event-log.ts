@@ -18,13 +18,12 @@ export const tellLag = (lagMs: number): string => `the oldest event waits for ${
 export async function checkLogAge(redis: Redis, partitions: number): Promise<Finding> {
   const ageMs = await logLagMs(redis, partitions, ['live']);
   const backfillMs = await logLagMs(redis, partitions, ['backfill']);
-  const detail = tellLag(ageMs);
+  const backfill = backfillMs > 0 ? `, of those of more than 30 days ago for ${Math.round(backfillMs / 1_000)} s` : '';
+  const detail = tellLag(ageMs) + backfill;
   const advice = 'See whether workers run and what they log; add workers if they do.';
   if (ageMs > stuckMs) return fail(detail, advice);
   if (ageMs > lateMs) return warn(detail, advice);
-  return backfillMs > stuckMs
-    ? warn(`of the events of more than 30 days ago ${tellLag(backfillMs)}`, 'See docs/runbooks/log-lag.md.')
-    : ok(detail);
+  return backfillMs > stuckMs ? warn(detail, 'See docs/runbooks/log-lag.md.') : ok(detail);
 }
 
 /** Whether entries lie where no worker reads. */
