@@ -117,8 +117,11 @@ export function referenceComparison(
     const local = clock.localMinute(ms);
     return `${Number(local.slice(0, 4)) - 1}${local.slice(4)}`.replace('-02-29', '-02-28');
   };
+  const earlierStartMs = clock.firstInstant(yearEarlier(startMs), startMs % minuteMs);
+  const earlierEndMs = clock.lastInstant(yearEarlier(endMs), endMs % minuteMs);
+  const isReversed = earlierEndMs < earlierStartMs; // docs/semantics.md "Comparison"
   return {
-    startAt: new Date(clock.firstInstant(yearEarlier(startMs), startMs % minuteMs)),
-    endAt: new Date(clock.lastInstant(yearEarlier(endMs), endMs % minuteMs)),
+    startAt: new Date(earlierStartMs),
+    endAt: new Date(isReversed ? earlierStartMs + (endMs - startMs) : earlierEndMs),
   };
 }
