@@ -46,7 +46,7 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, hold: 
   return async (batch, hold) => {
     const startedAt = performance.now();
     const confirm = () => untilStopped(hold.confirm(), { stopSignal, graceMs: commitGraceMs });
-    const patiently = createPatience(deps, hold, confirm);
+    const patiently = createPatience(deps, hold.lost, confirm);
     const { admitted, removed: removedRows } = await patiently(() => gate.admit(batch.rows));
     const { deadLetters, mayBeStored } = await storeEvents(deps, batch, admitted, { patiently, confirm });
     for (const { numbers, before } of removedRows)
@@ -89,8 +89,8 @@ type Patience = <Value>(attempt: () => Promise<Value>, isWorthRetrying?: (error:
 /** Waits until the batch is sure to be this worker's. */
 type Confirm = () => Promise<void>;
 
-function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, hold: BatchHold, confirm: Confirm): Patience {
-  const signal = AbortSignal.any([hold.lost, stopSignal]);
+function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: AbortSignal, confirm: Confirm): Patience {
+  const signal = AbortSignal.any([lost, stopSignal]);
   return (attempt, isWorthRetrying = isPassing) =>
     retry(
       async () => {

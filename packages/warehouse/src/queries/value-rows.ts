@@ -99,7 +99,7 @@ type Wanted = 'visitors' | 'numbers';
 
 /** Whether rowsOfVisits gives the same: the value and what is filtered by stand in a visit's row. */
 export function areInVisits(question: Question, type: MetricType, wanted: Wanted): boolean {
-  return ofRowFor(type, wanted) !== undefined && asksForWholeVisits(question);
+  return ofRowFor(type, wanted).value !== undefined && asksForWholeVisits(question);
 }
 
 /** The WITH that rowsOfVisits needs. */
@@ -110,7 +110,7 @@ export const cutOf = (question: Question, type: MetricType, wanted: Wanted, bind
 export function rowsOfVisits(question: Question, type: MetricType, wanted: Wanted, bind: Bind): string {
   const without = withoutOf(question, type, wanted);
   return `
-    SELECT ${ofRowFor(type, wanted)} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
+    SELECT ${ofRowFor(type, wanted).value} AS x, ${isPlace(type) ? 'site_visits.country' : "''"} AS x_country, ${VISITOR_OF_ROW} AS visitor,
       pageviews AS value_pageviews, pageviews AS visit_pageviews, ${SECONDS_OF_ROW} AS visit_seconds
     FROM site_visits FINAL
     WHERE ${fittingVisits(question, bind, without)}
@@ -118,15 +118,17 @@ export function rowsOfVisits(question: Question, type: MetricType, wanted: Wante
     SELECT x, x_country, visitor, value_pageviews, visit_pageviews, visit_seconds FROM (${rowsOfEvents(question, type, bind, inCutVisits(question, bind, without))})`;
 }
 
-function ofRowFor(type: MetricType, wanted: Wanted): string | undefined {
-  const { ofRow, allOfRow } = dimensions[type];
-  return wanted === 'visitors' && allOfRow ? `arrayJoin(${allOfRow})` : ofRow;
+/** What a visit's row tells, and in which attributes the visit's events must agree for that. */
+function ofRowFor(type: MetricType, wanted: Wanted): { value?: string | undefined; attributes: readonly Attribute[] } {
+  const { ofRow, allOfRow, attributes = [] } = dimensions[type];
+  if (wanted === 'visitors' && allOfRow) return { value: `arrayJoin(${allOfRow})`, attributes: [] };
+  return { value: ofRow, attributes };
 }
 
-function withoutOf(question: Question, type: MetricType, wanted: Wanted): Attribute[] {
-  const { attributes = [], allOfRow } = dimensions[type];
-  return [...(wanted === 'visitors' && allOfRow ? [] : attributes), ...filteredAttributes(question)];
-}
+const withoutOf = (question: Question, type: MetricType, wanted: Wanted): Attribute[] => [
+  ...ofRowFor(type, wanted).attributes,
+  ...filteredAttributes(question),
+];
 
 /** Whether rowsOfSingleEvents gives the same ranking: no visit as a whole decides, but for its visitor. */
 export function areInSingleEvents({ cohort, collectedSince, excludeBounce }: Question, type: MetricType): boolean {
