@@ -7,6 +7,9 @@ ALTER TABLE {{local:site_visits}} {{on_cluster}}
     DEFAULT if(screen = screen_max, ([toString(screen)], [toUInt8(1)]), ([toString(screen), toString(screen_max)], [toUInt8(1), toUInt8(1)]))
   SETTINGS alter_sync = 2;
 
+-- One that was cut short may have left the view away.
+ATTACH TABLE IF NOT EXISTS site_visits_mv {{on_cluster}};
+
 -- As in migration 0005, and the screens.
 ALTER TABLE site_visits_mv {{on_cluster}} MODIFY QUERY
 WITH

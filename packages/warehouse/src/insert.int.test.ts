@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@clickhouse/client';
-import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
 import { expect, test } from 'vitest';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
@@ -25,15 +24,6 @@ async function scalar(query: string): Promise<string> {
   const result = await client.query({ query, format: 'TabSeparated' });
   return (await result.text()).trim();
 }
-
-test('migrations may run twice and side by side', async () => {
-  const other = await createClickHouseDatabase();
-  const [a, b] = [createWarehouse(other.url), createWarehouse(other.url)];
-  await Promise.all([a.migrate(), b.migrate()]);
-  await a.migrate();
-  await Promise.all([a.close(), b.close()]);
-  await other.drop();
-});
 
 test('the same block with the same token is stored once in the events and in every view, also after a restart', async () => {
   const site = createTestSite(warehouse);

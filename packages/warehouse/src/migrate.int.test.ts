@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@clickhouse/client';
 import { createClickHouseDatabase } from '@meridian/embedded/test-stores';
@@ -6,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseClickHouseUrl } from './clickhouse-url.ts';
 import { clientOptions } from './client.ts';
 import type { EventRow } from './event-row.ts';
+import { fillPlaceholders, migrationNames, migrationsDir, splitStatements } from './migrate.ts';
 import { createRollupCheck } from './rollups/check.ts';
 import { rollupTables } from './rollups/repair.ts';
 import { findWrongRows } from './rollups/test-rollups.ts';
@@ -173,6 +175,21 @@ test('events flow in and questions are right all along while the tables are repl
     ).toBe(`${inflow.stored.pageviews}\t0`);
   await Promise.all(later.map((one) => one.close()));
 }, 300_000);
+
+test('cut short after any of their statements, migrations can be repeated, and make what they make in one go', async () => {
+  const definitions = async () =>
+    scalar(`SELECT name, replaceAll(create_table_query, currentDatabase(), '') FROM system.tables
+            WHERE database = currentDatabase() ORDER BY name`);
+  for (const name of (await migrationNames()).slice(1)) {
+    const statements = splitStatements(await readFile(new URL(name, migrationsDir), 'utf8'));
+    for (let cut = 1; cut <= statements.length; cut++)
+      for (const statement of statements.slice(0, cut)) await client.command({ query: fillPlaceholders(statement) });
+  }
+  const cutShort = await definitions();
+  await client.command({ query: `DROP DATABASE ${database.database} SYNC` });
+  await warehouse.migrate();
+  expect(cutShort).toBe(await definitions());
+});
 
 test('while big parts are still being rewritten behind the migration, questions are right, and so is the next change of the table', async () => {
   const still = await stillSite();

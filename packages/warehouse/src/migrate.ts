@@ -9,7 +9,7 @@ import { fillDifferingVisits, fillRollups } from './rollups/fill.ts';
 /** After it questions may be answered from rollups. */
 export const rollupsMigration = '0006_screens.sql';
 
-const migrationsDir = new URL('../clickhouse-migrations/', import.meta.url);
+export const migrationsDir = new URL('../clickhouse-migrations/', import.meta.url);
 
 /** What a migration does beyond its statements, before it counts as applied. May be repeated. */
 const completions: Record<string, (client: ClickHouseClient) => Promise<void>> = {
@@ -24,9 +24,9 @@ const statementMaxMs = 6 * 3_600_000;
 /**
  * Creates the database if it is missing and applies every numbered file of clickhouse-migrations/ that it has not seen,
  * in order. Every statement is written to be repeatable, so that one that was cut short may be run again. Events may
- * flow in meanwhile. Two at once may not where there is data: one would empty what the other has filled; `migrate` of
- * the registry keeps them apart. With `cluster` the tables are replicated ones on the shards of a cluster, see
- * cluster.ts; it must be the one of the first migration.
+ * flow in meanwhile. Two at once may not: one would empty what the other has filled, or take away the view that the
+ * other one changes; `migrate` of the registry keeps them apart. With `cluster` the tables are replicated ones on the
+ * shards of a cluster, see cluster.ts; it must be the one of the first migration.
  */
 export async function migrate(address: ClickHouseAddress, cluster?: string): Promise<void> {
   const on = (sql: string) => fillPlaceholders(sql, cluster);

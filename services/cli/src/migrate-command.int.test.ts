@@ -86,6 +86,7 @@ test('a migration that is killed, wherever, is completed by the next one; no eve
       (await ask(`SELECT count() FROM system.columns WHERE database = '{db}' AND name = 'country_max'`)) === '1',
     'and newer ones': async () =>
       (await ask(`SELECT count() FROM system.columns WHERE database = '{db}' AND name = 'screens'`)) === '1',
+    'a view is about to be loaded anew': async () => (await hasTable('site_visits_mv')) === '0',
   };
   let expected = 400;
   for (const [stage, isReached] of Object.entries(stages)) {
