@@ -1,29 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '@meridian/runtime/process';
 import type { RollupCheck } from '@meridian/warehouse/rollups/check';
 import type { RollupArguments } from './arguments.ts';
 import { lateMs, tellLag } from './checks/event-log.ts';
 import { type Print, toPrintableJson, toTable } from './print.ts';
 
+const lookPauseMs = 500;
+
 const whyLate = 'what a worker is to send again may be half stored: repaired now, it would be counted twice.';
 
 /**
  * `meridian check-rollups`: compares rollups with the events that they are made of, and puts them right when that is
  * asked for. The exit code is 1 when something differs that was not put right, or when it should have been put right
- * and it could not be told whether it differs.
- * `logLagMs`: how long the oldest event waits. While that is long nothing is put right: a block that is stored without
- * its views would be in rollups twice, from its events now and from its views when a worker sends it again.
+ * and it could not be told whether it differs. `readLogLagMs`: how long the oldest event waits.
  */
 export async function runCheckRollups(
-  { compare, repair: putRight, logLagMs }: Pick<RollupCheck, 'compare' | 'repair'> & { logLagMs: number },
+  deps: Pick<RollupCheck, 'compare' | 'repair'> & { readLogLagMs: () => Promise<number> },
   { scope, repair, json }: RollupArguments,
   now: Date,
   print: Print,
 ): Promise<number> {
-  if (repair && logLagMs > lateMs)
-    throw new StartError(
-      `Nothing is repaired now: ${tellLag(logLagMs)}, and ${whyLate} See to it that the workers store (npx meridian doctor), and repeat this then.`,
-    );
-  const { drifts, undecided } = await (repair ? putRight(now, scope) : compare(now, scope));
+  if (repair) await untilStored(deps.readLogLagMs);
+  const logLagMs = await deps.readLogLagMs();
+  const { drifts, undecided } = await (repair ? deps.repair(now, scope) : deps.compare(now, scope));
   if (json) {
     print(toPrintableJson({ differences: drifts, repaired: repair, undecidedRows: undecided, logLagMs }));
   } else {
@@ -36,6 +35,23 @@ export async function runCheckRollups(
       );
   }
   return repair ? Number(undecided > 0) : Number(drifts.length > 0);
+}
+
+/**
+ * Resolves when all that waits now is stored. A block that is stored without its views, as that of a worker which was
+ * killed, would be in rollups twice: from its events by the repair, and by its views when a worker sends it again.
+ */
+async function untilStored(readLogLagMs: () => Promise<number>): Promise<void> {
+  const startedAt = performance.now();
+  for (;;) {
+    const lagMs = await readLogLagMs();
+    if (lagMs <= performance.now() - startedAt) return;
+    if (lagMs > lateMs)
+      throw new StartError(
+        `Nothing is repaired now: ${tellLag(lagMs)}, and ${whyLate} See to it that the workers store (npx meridian doctor), and repeat this then.`,
+      );
+    await delay(lookPauseMs);
+  }
 }
 
 function summaryOf(isWrong: boolean, repair: boolean, logLagMs: number): string {

@@ -72,9 +72,9 @@ async function checkRollups(config: Readonly<CliConfig>, args: string[], print: 
   ]);
   const asked = parseRollupArguments(args);
   const { addresses } = findInstallation(config);
-  const lagMs = await onRedisAlone(addresses.redis(), (redis) => logLagMs(redis, config.EVENT_LOG_PARTITIONS));
+  const readLogLagMs = () => onRedisAlone(addresses.redis(), (redis) => logLagMs(redis, config.EVENT_LOG_PARTITIONS));
   const rollups = createRollupCheck(addresses.clickhouse());
-  const deps = { ...rollups, logLagMs: lagMs };
+  const deps = { ...rollups, readLogLagMs };
   try {
     return await tellingOf('ClickHouse (CLICKHOUSE_URL)', () => runCheckRollups(deps, asked, new Date(), print));
   } finally {
