@@ -60,7 +60,7 @@ const byType = {
   os: attribute('os'),
   device: attribute('device'),
   screen: { ...attribute('screen'), allOfRow: 'tupleElement(screens, 1)' },
-  language: attribute('language', 'lower(substringUTF8(language, 1, 2))'),
+  language: attribute('language', 'lowerUTF8(substringUTF8(language, 1, 2))'),
   country: attribute('country'),
   region: place('region'),
   city: place('city'),

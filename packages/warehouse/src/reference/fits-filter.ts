@@ -70,11 +70,14 @@ function equals(name: FilterName, row: EventRow, value: string): boolean {
   const text = row[fieldOf[name]];
   if (name === 'referrer') return fitsReferrer(row, value);
   if (!ignoringCase.includes(name)) return text === value;
+  if (name === 'language') return `${tagOf(text)}-`.startsWith(`${tagOf(value)}-`);
   const [stored, wanted] = [withoutCase(text), withoutCase(value)];
-  if (name === 'language') return stored === wanted || stored.startsWith(`${wanted}-`);
   if (name === 'device' && wanted === 'laptop') return stored === 'desktop';
   return stored === wanted;
 }
+
+/** `en_US` is `en-US`. */
+const tagOf = (language: string) => withoutCase(language).replaceAll('_', '-');
 
 function fitsReferrer({ referrerDomain, referrerPath }: EventRow, value: string): boolean {
   const [, domain = '', path = ''] = /^([^/]*)(.*)$/s.exec(value) ?? [];

@@ -28,10 +28,10 @@ const kathmanduMs = 5 * hourMs + 3 * quarterMs;
  * Few values, so that they meet: empty ones, other letter cases, other alphabets, characters with a meaning elsewhere.
  */
 const pools = {
-  urlPath: ['/', '/a', '/A', '/b', '/żółw', '/100%', '/a_b', "/it's"],
+  urlPath: ['/', '/a', '/A', '/b', '/żółw', '/100%', '/a_b', "/it's", '/a\tb\nc\\'],
   pageTitle: ['', 'Home', 'home', 'Ärger, here', '100%', 'Μουσική: ΝΕΟΙ ΤΙΤΛΟΙ', 'ο νέος τίτλος'],
   urlQuery: ['', 'a=1', 'a=1&b=2'],
-  hostname: ['shop.example', 'm.shop.example'],
+  hostname: ['shop.example', 'm.shop.example', 'www.shop.example', ''],
   tag: ['', 'blue', 'Blue'],
   data: ['', '', '{"a":1}'],
 } satisfies Partial<Record<keyof EventRow, string[]>>;
@@ -42,7 +42,7 @@ const clientPools = {
   os: ['Windows', 'iOS', ''],
   device: ['desktop', 'mobile', 'tablet'],
   screen: ['', '390x844', '844x390', '1920x1080'],
-  language: ['de-DE', 'de', 'DE-at', 'en-GB', ''],
+  language: ['de-DE', 'de', 'DE-at', 'en-GB', 'en_us', 'zh-Hant-TW', ''],
   country: ['DE', 'GB', ''],
   region: ['DE-BE', 'GB-ENG', ''],
   city: ['London', 'łódź', 'Łódź', 'Χανιά', 'ΧΑΝΙΆ', ''],
@@ -134,7 +134,7 @@ type RandomVisit = ReturnType<typeof randomVisit>;
 function randomVisit(chance: Chance, name: string, startMs: number, endMs: number) {
   const isLong = endMs - startMs > dayMs && chance.often(0.4);
   const lengthMs = isLong
-    ? hourMs + chance.whole(24 * hourMs)
+    ? hourMs + chance.whole(chance.pick([24, 80]) * hourMs)
     : chance.pick([
         0,
         0,
@@ -210,7 +210,7 @@ const filterPool: Record<FilterName, readonly string[]> = {
   country: ['de', 'GB'],
   region: ['de-be', 'GB-ENG'],
   city: ['london', 'ŁÓDŹ', 'χανιά'],
-  language: ['de', 'DE-DE', 'en', 'en-us'],
+  language: ['de', 'DE-DE', 'en', 'en-us', 'zh', 'zh_hant', 'zh-Hant-TW'],
   event: ['buy', 'sign'],
   utmSource: sourcePools.utmSource,
   utmMedium: sourcePools.utmMedium,
@@ -221,7 +221,7 @@ const filterPool: Record<FilterName, readonly string[]> = {
   hostname: pools.hostname,
   distinctId: ['person0', 'person1'],
 };
-const fragments = ['a', 'O', '%', '_', 'é', 'Ż', 'Μ', 'ι', 'ος', '.', 'example', '-'];
+const fragments = ['a', '\t', 'O', '%', '_', 'é', 'Ż', 'Μ', 'ι', 'ος', '.', 'example', '-'];
 const expressions = ['^/a', 'o$', '^.$', '[a-c]|ż', 'exam.le', '^$', '\\.', 'DE'];
 
 function randomFilter(chance: Chance): Filter {
@@ -244,7 +244,7 @@ export function randomComparison(
     s: [],
     ns: [],
   }[op];
-  const values = Array.from({ length: pool.length && 1 + chance.whole(2) }, () => chance.pick(pool)).filter(
+  const values = Array.from({ length: pool.length && 1 + chance.whole(3) }, () => chance.pick(pool)).filter(
     (value) => value !== '',
   );
   return { name, op, values };
