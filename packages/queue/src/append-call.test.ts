@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAppendCall, type UnitAnswer } from './append-call.ts';
 import { createByteWriters } from './byte-writer.ts';
+import { eventsKey } from './log-keys.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { pendingEvent } from './test-events.ts';
 import { writeUuid } from './uuid-bytes.ts';
@@ -74,4 +75,22 @@ test('the record of an idempotent append is found by its key, whatever events it
   };
   const [first, second] = ['0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f50', '0198c6a2-3c1e-7a55-8f00-9b1c2d3e4f51'] as const;
   expect([recordOf([first, second]), recordOf([second]), recordOf([])]).toEqual(Array(3).fill(recordOf([first])));
+});
+
+test('a batch over the border of the lanes is written behind its older events, and many of them share their entries', () => {
+  const call = createAppendCall({
+    partitions: 1,
+    writers: createByteWriters(),
+    ids: createUuidV7Minter(),
+    backfillBeforeMs: 2,
+  });
+  const add = (...times: number[]) =>
+    call.add(
+      { placements: times.map((createdAtMs) => ({ event: pendingEvent({ createdAtMs }) })) },
+      { resolve: () => {}, reject: () => {} },
+    );
+  add(2);
+  for (let n = 0; n < 100; n++) add(3, 1);
+  for (let n = 0; n < 100; n++) add(n % 2 ? 3 : 1);
+  expect(call.command().keys.slice(1)).toEqual([eventsKey(0), eventsKey(0, 'backfill'), eventsKey(0)]);
 });

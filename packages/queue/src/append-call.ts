@@ -65,19 +65,20 @@ export function createAppendCall({
     eventCount += count;
     if (areInTimeOrder(placements)) {
       let slot = firstSlot;
-      for (const placement of placements) addEvent(unit, placement, slot++);
+      for (const placement of placements) addEvent(unit, placement, slot++, firstSlot);
       return;
     }
     for (const index of inTimeOrder(placements)) {
       const placement = placements[index];
-      if (placement) addEvent(unit, placement, firstSlot + index);
+      if (placement) addEvent(unit, placement, firstSlot + index, firstSlot);
     }
   }
 
-  function addEvent(unit: Unit, placement: Placement, slot: number): void {
+  /** `firstSlot`: of the append. */
+  function addEvent(unit: Unit, placement: Placement, slot: number, firstSlot: number): void {
     const { websiteId, createdAtMs } = placement.event;
     const lane = createdAtMs < backfillBeforeMs ? 'backfill' : 'live';
-    const entry = entryFor(unit, partitionOf(websiteId, partitions), lane);
+    const entry = entryFor(unit, partitionOf(websiteId, partitions), lane, firstSlot);
     const lengthBefore = entry.rows.length();
     ids.writeNext(eventId, 0);
     encodeEvent(entry.rows, placement.event, eventId);
@@ -86,12 +87,14 @@ export function createAppendCall({
     byteCount += entry.rows.length() - lengthBefore;
   }
 
-  function entryFor({ entries }: Unit, partition: number, lane: Lane): Entry {
+  function entryFor({ entries }: Unit, partition: number, lane: Lane, firstSlot: number): Entry {
     for (let i = entries.length - 1; i >= 0; i--) {
       const entry = entries[i];
-      if (entry?.partition !== partition || entry.lane !== lane) continue;
-      if (entry.slots.length < entryEventsMax && entry.rows.length() < entryBytesMax) return entry;
-      break;
+      if (entry?.partition !== partition) continue;
+      const hasRoom = entry.slots.length < entryEventsMax && entry.rows.length() < entryBytesMax;
+      if (entry.lane === lane && hasRoom) return entry;
+      // Entries are placed one after the other: in front of one with older events of the append is no place for it.
+      if (entry.lane === lane || (entry.slots.at(-1) ?? 0) >= firstSlot) break;
     }
     const entry = { partition, lane, rows: writers.take(), placements: writers.take(), slots: [] };
     entries.push(entry);

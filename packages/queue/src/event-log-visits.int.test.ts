@@ -170,6 +170,18 @@ describe('the events of one request', () => {
     expect(new Set([visits[0], visits[1], visits[4]]).size).toBe(3);
   });
 
+  test('are one visit also where it begins more than 30 days ago, and others append at the same moment', async () => {
+    const session = randomUUID();
+    const placements = Array.from({ length: 13 }, (_, i) => {
+      const one = placement(session, '10:00:00');
+      one.event.createdAtMs = clockMs - 30 * 24 * 60 * minute + (i - 9) * 10 * minute;
+      return one;
+    });
+    const other = placement(randomUUID(), '10:00:00');
+    const [, visits] = await Promise.all([visitsOf(other), visitsOf(...placements)]);
+    expect(new Set(visits).size).toBe(1);
+  });
+
   test('50 first events of a session at two collectors at once get one visit', async () => {
     const session = randomUUID();
     const second = await connectProducer(database.url, patience.commandTimeout);
