@@ -9,7 +9,7 @@ import { createEventLog } from './event-log.ts';
 import type { StoredLetter } from './letter.ts';
 import type { LogBatch } from './log-batch.ts';
 import { createLogConsumer, type LogConsumer } from './log-consumer.ts';
-import { deadLettersKey, eventsKey } from './log-keys.ts';
+import { backfillAgeMs, deadLettersKey, eventsKey } from './log-keys.ts';
 import { eventsOf, pendingEvent } from './test-events.ts';
 import { connectProducer, connectWorker, patience, startOwnRedis } from './test-redis.ts';
 
@@ -132,6 +132,16 @@ describe('a replay', () => {
     expect(await counts()).toMatchObject({ accepted: 1, stored: 1, queued: 0 });
   });
 
+  test('of an event of long ago brings it back into the lane of backfill', async () => {
+    const [event] = await makeLetters(1);
+    const letter = await findOnly();
+    if (!event) throw new Error('no event');
+    const content = { kind: 'event', event: { ...event, createdAtMs: Date.now() - backfillAgeMs - 1 } } as const;
+    expect(await letters.replay({ ...letter, content })).toEqual({ ok: true });
+    const lengths = Array.from({ length: partitions }, (_, partition) => redis.xlen(eventsKey(partition, 'backfill')));
+    expect((await Promise.all(lengths)).sort()).toEqual([0, 0, 1]);
+  });
+
   test('of one letter that is made by many at once brings it back once', async () => {
     await makeLetters(1);
     const letter = await findOnly();
@@ -150,7 +160,7 @@ describe('a replay', () => {
     const letter = await findOnly();
     expect(letter).toMatchObject({ partition: 1, content: { kind: 'entry' }, eventCount: 7 });
     expect(await letters.replay(letter)).toEqual({ ok: true });
-    const [[, kept] = []] = await redis.xrangeBuffer(eventsKey(1), '-', '+');
+    const [[, kept] = []] = await redis.xrangeBuffer(eventsKey(1, 'backfill'), '-', '+');
     expect(kept).toEqual(fields.map((field) => Buffer.from(field)));
     expect(await counts()).toMatchObject({ accepted: 7, queued: 7, deadLettered: 0 });
   });

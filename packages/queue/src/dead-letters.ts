@@ -1,8 +1,9 @@
+import type { EventRow } from '@meridian/warehouse/event-row';
 import type { Redis } from 'ioredis';
 import { dropScript, replayScript } from './dead-letter-scripts.ts';
 import { toReplayedEntry } from './event-entry.ts';
 import { readLetter, type StoredLetter } from './letter.ts';
-import { deadLettersKey, eventCountsKey, eventsKey, partitionOf } from './log-keys.ts';
+import { backfillAgeMs, deadLettersKey, eventCountsKey, eventsKey, partitionOf } from './log-keys.ts';
 import { createRedisScript } from './redis-script.ts';
 import { uuidV7TimeMs } from './uuid-v7.ts';
 import { forgetVisits } from './visit-state.ts';
@@ -20,7 +21,15 @@ export type DeadLetters = ReturnType<typeof createDeadLetters>;
  * The dead letters of a region. An id is `<partition>:<stream id>`, such as `2:1781085600000-0`.
  * `partitions`: as the workers have it; letters in streams beyond are not seen.
  */
-export function createDeadLetters({ redis, partitions }: { redis: Redis; partitions: number }) {
+export function createDeadLetters({
+  redis,
+  partitions,
+  now = Date.now,
+}: {
+  redis: Redis;
+  partitions: number;
+  now?: () => number;
+}) {
   const runReplay = createRedisScript(redis, replayScript);
   const runDrop = createRedisScript(redis, dropScript);
 
@@ -46,6 +55,10 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
         from = `(${end.streamId}`;
       }
     }
+  }
+
+  function streamOf({ websiteId, createdAtMs }: EventRow): string {
+    return eventsKey(partitionOf(websiteId, partitions), createdAtMs < now() - backfillAgeMs ? 'backfill' : 'live');
   }
 
   async function end(letter: StoredLetter, count: 'dropped' | 'removed'): Promise<boolean> {
@@ -82,21 +95,17 @@ export function createDeadLetters({ redis, partitions }: { redis: Redis; partiti
     /**
      * Puts what the letter holds back into the log, in one step with the end of the letter: an event under its own id
      * and in its own visit, marked so that a worker first asks whether it is stored; an entry that could not be read as
-     * it was.
+     * it was, as backfill, since nobody knows how old its events are.
      */
     async replay(letter: StoredLetter): Promise<ReplayOutcome> {
       const { content, partition } = letter;
       if (content.kind === 'damaged') return { ok: false, reason: content.why };
-      const keys = [eventCountsKey, deadLettersKey(partition)];
-      const args = [letter.streamId, letter.eventCount];
-      const isDone =
-        content.kind === 'event'
-          ? runReplay(
-              [...keys, eventsKey(partitionOf(content.event.websiteId, partitions))],
-              [...args, ...toReplayedEntry(content.event)],
-            )
-          : runReplay([...keys, eventsKey(partition)], [...args, ...content.fields]);
-      return (await isDone) === 1 ? { ok: true } : { ok: false, reason: 'is gone' };
+      const isEvent = content.kind === 'event';
+      const stream = isEvent ? streamOf(content.event) : eventsKey(partition, 'backfill');
+      const fields = isEvent ? toReplayedEntry(content.event) : content.fields;
+      const keys = [eventCountsKey, deadLettersKey(partition), stream];
+      const isDone = await runReplay(keys, [letter.streamId, letter.eventCount, ...fields]);
+      return isDone === 1 ? { ok: true } : { ok: false, reason: 'is gone' };
     },
 
     /** Gives up what the letter holds. False: the letter was gone already. */

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { type AppendCall, createAppendCall, resultOfKnown, type UnitAnswer } from './append-call.ts';
 import { appendScript, reserveScript } from './append-script.ts';
 import { createByteWriters } from './byte-writer.ts';
-import { idempotencyKey, partitionOf } from './log-keys.ts';
+import { backfillAgeMs, idempotencyKey, partitionOf } from './log-keys.ts';
 import type { LogOverflow } from './log-level.ts';
 import type { Append, AppendResult } from './placement.ts';
 import { createRedisClock } from './redis-clock.ts';
@@ -14,9 +14,6 @@ import { createUuidV7Minter, type UuidV7Minter } from './uuid-v7.ts';
  * Turns of the event loop that a call waits for more events at most: a few milliseconds in a collector that is busy.
  */
 const gatherTurnsMax = 4;
-
-/** Events that are older when they come take the lane of backfill. Clients that were offline send younger ones. */
-const backfillAgeMs = 30 * 86_400_000;
 
 export type EventLog = {
   /**

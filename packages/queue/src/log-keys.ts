@@ -11,6 +11,9 @@
 export const lanes = ['live', 'backfill'] as const;
 export type Lane = (typeof lanes)[number];
 
+/** Events that are older when they come take the lane of backfill. Clients that were offline send younger ones. */
+export const backfillAgeMs = 30 * 86_400_000;
+
 /** The append script derives the keys of visits from it: change both together. */
 export function eventsKey(partition: number, lane: Lane = 'live'): string {
   return `${ofLane('events', lane)}:{${partition}}`;

@@ -19,7 +19,7 @@ test('all are replayed but the one that fails, which is told and stays; the summ
   const entry = JSON.stringify(['v', '3', 'n', '1'].map((text) => Buffer.from(text).toString('base64')));
   const letterIn = (p: number) => redis.xadd(`dead-letters:{${p}}`, '*', 'time', '', 'reason', 'odd', 'entry', entry);
   const ids = [await letterIn(0), await letterIn(0), await letterIn(1)];
-  await redis.set('events:{0}', 'no stream');
+  await redis.set('backfill-events:{0}', 'no stream');
   await redis.hset('event-counts', { accepted: 3, 'dead-lettered': 3 });
 
   const letters = createDeadLetters({ redis, partitions: 2 });
@@ -30,6 +30,6 @@ test('all are replayed but the one that fails, which is told and stays; the summ
     expect.stringMatching(`^0:${ids[1]} not replayed: .*WRONGTYPE`),
     '1 replayed, 2 not',
   ]);
-  expect(await redis.xlen('events:{1}')).toBe(1);
+  expect(await redis.xlen('backfill-events:{1}')).toBe(1);
   expect(await letters.count()).toBe(2);
 });
