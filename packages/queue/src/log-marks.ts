@@ -1,17 +1,24 @@
 import type { Redis } from 'ioredis';
-import { eventsKeys } from './log-keys.ts';
+import { consumerGroup, eventsKeys } from './log-keys.ts';
 
-/** The last entry of every stream at some moment, by the stream's key. */
+/** The last entry of every stream that a worker had been given at some moment, by the stream's key. */
 export type LogMark = { lastIds: Map<string, string> };
 
-/** Where the log ends now. */
+/**
+ * Up to where the log is handed out to workers now. What waits behind that, such as an import of years, is not waited
+ * for.
+ */
 export async function getLogMark(redis: Redis, partitions: number): Promise<LogMark> {
   const lastIds: LogMark['lastIds'] = new Map();
-  for (const stream of eventsKeys(partitions)) {
-    const [[id] = ['0-0']] = await redis.xrevrange(stream, '+', '-', 'COUNT', 1);
-    lastIds.set(stream, id);
-  }
+  for (const stream of eventsKeys(partitions)) lastIds.set(stream, await lastHandedOut(redis, stream));
   return { lastIds };
+}
+
+async function lastHandedOut(redis: Redis, stream: string): Promise<string> {
+  if ((await redis.exists(stream)) === 0) return '0-0';
+  const groups = (await redis.xinfo('GROUPS', stream)) as unknown[][]; // names and values of each
+  const workers = groups.find(([, name]) => name === consumerGroup);
+  return workers ? String(workers[workers.indexOf('last-delivered-id') + 1]) : '0-0';
 }
 
 /** Whether everything up to the mark has left the log: it is stored, removed or a dead letter. */
