@@ -19,6 +19,7 @@ const nullSink: WorkerDeps['warehouse'] = {
   remembersTokensSince: async () => 'yes',
   purgeWebsite: async () => {},
   purgeCollectedBefore: async () => {},
+  repairRollups: async () => false,
 };
 
 const logger = createLogger({ service: 'worker', level: 'warn' });

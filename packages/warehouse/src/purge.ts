@@ -15,8 +15,8 @@ export async function purgeWebsite(client: ClickHouseClient, websiteId: string):
 }
 
 /**
- * Removes what was collected before the instant, whatever its event time, and makes the rollups anew from the rest. May
- * be repeated.
+ * Removes what was collected before the instant, whatever its event time, and makes the rollups anew from the rest, to
+ * be put right with `repairRollups`. May be repeated.
  */
 export async function purgeCollectedBefore(client: ClickHouseClient, websiteId: string, before: Date): Promise<void> {
   const collectedBefore = `website_id = {websiteId:UUID}

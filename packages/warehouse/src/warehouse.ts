@@ -20,6 +20,7 @@ import { createChooseReadFrom, lookMaxMs, type ReadFrom } from './read-from.ts';
 import { remembersTokensSince } from './remembers-tokens.ts';
 import { createWithinRetention, planRetention, setRetention } from './retention.ts';
 import { compareRollups, drawActiveWebsites } from './rollups/compare.ts';
+import { repairRollups } from './rollups/repair.ts';
 import { createRunQuery, type OnQuery, type QueryContext, readSettings } from './run-query.ts';
 import { readClickHouseState } from './server-state.ts';
 import { untilInsertsEnd } from './until-inserts-end.ts';
@@ -92,6 +93,7 @@ export function createWarehouse(clickhouseUrl: string, options: WarehouseOptions
       asking(question, (kept, from) => getExpandedMetrics(run, kept, options, from)),
     purgeWebsite: removing(purgeWebsite),
     purgeCollectedBefore: removing(purgeCollectedBefore),
+    repairRollups: removing(repairRollups),
     /** What server it is and whether its schema is this version's. */
     readState: () => readClickHouseState(address),
     compareRollups: reading(compareRollups),

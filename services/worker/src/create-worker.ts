@@ -44,6 +44,7 @@ export type WorkerDeps = {
     | 'findRecentSessions'
     | 'purgeWebsite'
     | 'purgeCollectedBefore'
+    | 'repairRollups'
   >;
   config: Readonly<WorkerSettings>;
   logger: Logger;

@@ -4,7 +4,9 @@ import { createJobs } from '@meridian/queue/jobs';
 import { connectWorker } from '@meridian/queue/test-redis';
 import { publishWebsiteChange } from '@meridian/queue/website-changes';
 import { testActor } from '@meridian/registry/registry-fixtures';
-import { createWarehouse } from '@meridian/warehouse/warehouse';
+import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
+import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
+import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 
@@ -168,6 +170,58 @@ test('a reset removes what was collected before it, stored or in flight; what co
   expect(await fixture.storedIds(neighbour)).toEqual([kept]);
   expect(await fixture.ask(`SELECT sum(pageviews) FROM {db}.site_15m WHERE website_id = '${website}'`)).toEqual(['2']);
 });
+
+test('a reset leaves right rollups also where blocks are stored without their views while it works, and are sent again behind that', async () => {
+  const websiteId = await fixture.newWebsite();
+  const views = ['site_15m_mv', 'site_visits_mv', 'site_texts_mv'];
+  const none = new WarehouseError('limit', 'Memory limit exceeded');
+  let memory: 'enough' | 'for events' | 'none' = 'enough';
+  const insertEvents: Warehouse['insertEvents'] = async (rows, token) => {
+    if (memory === 'enough') return fixture.warehouse.insertEvents(rows, token);
+    if (memory === 'for events') {
+      for (const view of views) await fixture.ask(`DETACH TABLE {db}.${view}`);
+      await fixture.warehouse.insertEvents(rows, token);
+      for (const view of views) await fixture.ask(`ATTACH TABLE {db}.${view}`);
+      memory = 'none';
+    }
+    throw none;
+  };
+  let blocks = 0;
+  const behindHalfABlock =
+    <Args extends unknown[], Value>(work: (...args: Args) => Promise<Value>) =>
+    async (...args: Args): Promise<Value> => {
+      if (blocks++ < 2) {
+        memory = 'for events';
+        await fixture.append({ websiteId }, { websiteId }, { websiteId });
+        await expect.poll(() => memory, until).toBe('none');
+      }
+      return work(...args).finally(() => {
+        memory = 'enough';
+      });
+    };
+  const { purgeCollectedBefore, repairRollups } = fixture.warehouse;
+  void fixture
+    .newWorker({
+      warehouse: {
+        ...fixture.warehouse,
+        insertEvents,
+        purgeCollectedBefore: behindHalfABlock(purgeCollectedBefore),
+        repairRollups: behindHalfABlock(repairRollups),
+      },
+    })
+    .run();
+  await fixture.append({ websiteId }, { websiteId });
+  await expect.poll(() => fixture.storedIds(websiteId), until).toHaveLength(2);
+  const sentMs = Date.now();
+  await expect.poll(() => Date.now()).toBeGreaterThan(sentMs);
+  const resetAt = new Date();
+  await fixture.registry.resetWebsite(websiteId, resetAt, testActor);
+  await jobs.resetWebsite(websiteId, resetAt);
+  await expect.poll(() => fixture.registry.listPendingResets('us'), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => fixture.entriesLeft(), until).toBe(0);
+  expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
+  expect(await fixture.storedIds(websiteId)).toHaveLength(6);
+}, 120_000);
 
 test('a visit goes on over a reset, also while an event from before it is still in the log', async () => {
   const websiteId = await fixture.newWebsite();

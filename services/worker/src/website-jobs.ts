@@ -16,7 +16,7 @@ const visitsGoneMs = 2 * visitLifeMs;
 
 export type WebsiteJobsDeps = {
   registry: Pick<Registry, 'findWebsiteStatus' | 'markWebsitePurged' | 'markWebsiteReset'>;
-  warehouse: Pick<Warehouse, 'findRecentSessions' | 'purgeWebsite' | 'purgeCollectedBefore'>;
+  warehouse: Pick<Warehouse, 'findRecentSessions' | 'purgeWebsite' | 'purgeCollectedBefore' | 'repairRollups'>;
   redis: Redis;
   partitions: number;
   /** The worker's own. */
@@ -35,11 +35,16 @@ export function createWebsiteJobs({
 }: WebsiteJobsDeps): JobHandlers {
   /**
    * Waits until nothing is on its way any more that a worker judged before the registry changed, and would store after
-   * a removal. After the life of a remembered status every worker judges by the change; what was judged before lies in
-   * front of the log's end at that moment, and leaves the log only when it is stored.
+   * a removal. After the life of a remembered status every worker judges by the change; what was judged before was
+   * handed out before.
    */
   async function untilNothingIsOnItsWay(signal: AbortSignal): Promise<void> {
     await delay(statusLifeMs, undefined, { signal });
+    await untilHandedOutIsStored(signal);
+  }
+
+  /** What a worker has in hand now leaves the log only when it is stored, also when another worker ends it. */
+  async function untilHandedOutIsStored(signal: AbortSignal): Promise<void> {
     const mark = await getLogMark(redis, partitions);
     while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
   }
@@ -80,6 +85,10 @@ export function createWebsiteJobs({
       await untilNothingIsOnItsWay(signal);
       await forgetInRedis(websiteId, before);
       await warehouse.purgeCollectedBefore(websiteId, before);
+      // Rollups that are made or put right while a block is stored without its views have that block, and get it once
+      // more when it is sent again: so they are right when nothing differs behind that.
+      do await untilHandedOutIsStored(signal);
+      while (await warehouse.repairRollups(websiteId));
       await registry.markWebsiteReset(websiteId, before);
     },
   };

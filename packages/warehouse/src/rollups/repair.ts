@@ -30,8 +30,7 @@ const triesMax = 5;
 
 /**
  * Makes the website's rows of every rollup anew from its events. A block that is written meanwhile may be counted twice
- * or not at all: so the outcome is compared with the events, and what differs is put right. May be repeated, and done
- * twice at once.
+ * or not at all: so `repairRollups` has to follow. May be repeated, and done twice at once.
  */
 export async function rebuildRollups(client: ClickHouseClient, websiteId: string): Promise<void> {
   const scope = { websiteIds: [websiteId] };
@@ -42,25 +41,31 @@ export async function rebuildRollups(client: ClickHouseClient, websiteId: string
     const fresh = `SELECT * FROM (${await viewSelectOf(client, table)}) WHERE ${ofWebsites}`;
     await access.insert(table, fresh, '1');
   }
-  await repairAll(client, new Date(), scope);
 }
 
+/** As `repairAll`, of a website that `rebuildRollups` was called for. */
+export const repairRollups = (client: ClickHouseClient, websiteId: string): Promise<boolean> =>
+  repairAll(client, new Date(), { websiteIds: [websiteId] });
+
 /**
- * Puts right whatever differs from its events, of rollups that were just made anew; throws when that cannot be told of
- * some rows.
+ * Puts right whatever differs from its events, of rollups that were just made anew, and tells whether anything did;
+ * throws when that cannot be told of some rows.
  */
-export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<void> {
+export async function repairAll(client: ClickHouseClient, now: Date, scope: RollupScope): Promise<boolean> {
   // A block that was half written when they were is in them already, and comes a second time by its view: until then
   // nothing shows it.
   await untilInsertsEnd(client);
-  let undecided = 1;
-  for (let tries = 1; undecided > 0 && tries <= triesMax; tries++)
-    ({ undecided } = await repairScope(client, now, scope, true));
-  if (undecided > 0)
-    throw new WarehouseError(
-      'unavailable',
-      `${undecided} rows of rollups could not be compared: they change all the time`,
-    );
+  let differed = false;
+  for (let tries = 1; ; tries++) {
+    const { drifts, undecided } = await repairScope(client, now, scope, true);
+    differed ||= drifts.length > 0;
+    if (undecided === 0) return differed;
+    if (tries === triesMax)
+      throw new WarehouseError(
+        'unavailable',
+        `${undecided} rows of rollups could not be compared: they change all the time`,
+      );
+  }
 }
 
 /**
