@@ -4,7 +4,7 @@ import { localName, onCluster, readCluster, untilReplicated } from '../cluster.t
 import { untilInsertsEnd } from '../until-inserts-end.ts';
 import { createRollupAccess, viewSelectOf } from './access.ts';
 import type { RollupTable } from './parts.ts';
-import { repairAll, repairScope } from './repair.ts';
+import { repairAll } from './repair.ts';
 
 /** New in migration 0002. */
 const newRollups = ['site_visits', 'stray_visits', 'site_texts'] as const;
@@ -47,7 +47,7 @@ export async function fillDifferingVisits(client: ClickHouseClient): Promise<voi
       UNION ALL
       SELECT visit_id FROM stray_visits)`,
   );
-  await repairScope(client, new Date(), {});
+  await repairAll(client, new Date(), {});
 }
 
 /** Inserts what the query gives, once for each week that has events (its Monday); it sees only those of the week. */
