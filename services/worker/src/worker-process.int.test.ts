@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { consumerGroup, eventsKey } from '@meridian/queue/log-keys';
+import { consumerGroup, eventsKeys, lanes, manifestsKey } from '@meridian/queue/log-keys';
 import { startOwnRedis } from '@meridian/queue/test-redis';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
@@ -59,15 +59,18 @@ async function end(worker: ChildProcess, signal: NodeJS.Signals): Promise<number
 }
 
 /**
- * Appends events of some websites, a few hundred each second, until `stop`, which gives the ids of all that were
- * accepted.
+ * Appends events of some websites, a few hundred each second, half of them years old, until `stop`, which gives the ids
+ * of all that were accepted.
  */
 function startLoad(websiteIds: string[]): { stop(): Promise<string[]> } {
   const accepted: string[] = [];
   let isOver = false;
   const work = (async () => {
     while (!isOver) {
-      const events = Array.from({ length: 20 }, (_, i) => ({ websiteId: websiteIds[i % websiteIds.length] ?? '' }));
+      const events = Array.from({ length: 20 }, (_, i) => ({
+        websiteId: websiteIds[i % websiteIds.length] ?? '',
+        ...(i < 10 && { createdAtMs: Date.UTC(2018, 4, 3) }),
+      }));
       accepted.push(...(await fixture.append(...events)));
       await delay(50);
     }
@@ -87,7 +90,7 @@ async function expectExactlyOnce(accepted: string[]): Promise<void> {
   expect(stored.length).toBe(accepted.length);
   expect(stored).toEqual(accepted);
   expect(await fixture.ask('SELECT sum(pageviews) FROM {db}.site_15m')).toEqual([String(accepted.length)]);
-  expect(await fixture.redis.hlen('event-batches')).toBe(0);
+  for (const lane of lanes) expect(await fixture.redis.hlen(manifestsKey(lane))).toBe(0);
   expect(await fixture.deadLetters()).toEqual([]);
 }
 
@@ -138,9 +141,7 @@ test('workers that are replaced one after the other under load finish what they 
   await expectExactlyOnce(await load.stop());
   expect(await end(worker, 'SIGTERM')).toBe(0);
   const consumers = await Promise.all(
-    Array.from({ length: partitions }, (_, partition) =>
-      fixture.redis.xinfo('CONSUMERS', eventsKey(partition), consumerGroup),
-    ),
+    eventsKeys(partitions).map((stream) => fixture.redis.xinfo('CONSUMERS', stream, consumerGroup)),
   );
   expect(consumers.flat()).toEqual([]);
 }, 240_000);
