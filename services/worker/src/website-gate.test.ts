@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type LoggedEvent, mintText, pendingEvent, rowsOf } from '@meridian/queue/test-events';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
 import type { WebsiteStatus } from '@meridian/registry/rows';
@@ -116,4 +117,42 @@ test('all websites of a batch are judged by what holds at one moment', async () 
   };
   const events = [event(a), event(b)];
   expect(await gate.admit(events)).toEqual([events[1]]);
+});
+
+test('two batches of one website that are asked about at the same time take nothing from each other', async () => {
+  const { gate, state } = createFixture({ [a]: open, [b]: open });
+  state.beforeAnswer = async () => {
+    if (state.asked.length > 10) throw new Error('asked again and again');
+    await delay(5);
+  };
+  const batches = [[event(a)], [event(a), event(b)]];
+  expect(await Promise.all(batches.map((events) => gate.admit(events)))).toEqual(batches);
+  expect(state.asked).toEqual([a, `${a},${b}`]);
+});
+
+test('news of a change make every answer worthless that is under way', async () => {
+  const { gate, state, statuses } = createFixture({ [a]: open });
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  state.beforeAnswer = () => held;
+  const admissions = [gate.admit([event(a)]), gate.admit([event(a)])];
+  statuses[a] = { ...open, deleted: true };
+  gate.forget(a);
+  admissions.push(gate.admit([event(a)]));
+  answer();
+  expect(await Promise.all(admissions)).toEqual([[], [], []]);
+});
+
+test('websites of one batch do not run out in turns while the registry is slow', async () => {
+  const { gate, state } = createFixture({ [a]: open, [b]: open });
+  state.beforeAnswer = async () => {
+    state.nowMs += 0.6 * statusLifeMs;
+    if (state.asked.length > 10) throw new Error('asked again and again');
+  };
+  await gate.admit([event(a)]);
+  const events = [event(a), event(b)];
+  expect(await gate.admit(events)).toEqual(events);
+  expect(state.asked).toEqual([a, b, `${a},${b}`]);
 });

@@ -33,8 +33,8 @@ export function createWebsiteGate({
 }) {
   type Answer = { status: WebsiteStatus | null; askedAt: number };
   const remembered = new Map<string, Answer>();
-  /** The latest question about a website; news of a change make its answer worthless. */
-  const asking = new Map<string, object>();
+  /** The questions under way: of which websites their answers count. News of a change end that. */
+  const questions = new Set<Set<string>>();
 
   const isFresh = ({ askedAt }: Answer): boolean => now() - askedAt < statusLifeMs;
 
@@ -44,18 +44,16 @@ export function createWebsiteGate({
   }
 
   async function ask(websiteIds: readonly string[]): Promise<void> {
-    const question = {};
+    const question = new Set(websiteIds);
     const askedAt = now();
-    for (const websiteId of websiteIds) asking.set(websiteId, question);
-    const isLatest = (websiteId: string): boolean => asking.get(websiteId) === question;
+    questions.add(question);
     try {
       const statuses = await registry.findWebsiteStatuses(websiteIds);
       if (!isFresh({ status: null, askedAt }))
         throw new RegistryError('unavailable', 'The registry answers too slowly');
-      for (const websiteId of websiteIds)
-        if (isLatest(websiteId)) remembered.set(websiteId, { status: statuses.get(websiteId) ?? null, askedAt });
+      for (const websiteId of question) remembered.set(websiteId, { status: statuses.get(websiteId) ?? null, askedAt });
     } finally {
-      for (const websiteId of websiteIds) if (isLatest(websiteId)) asking.delete(websiteId);
+      questions.delete(question);
     }
   }
 
@@ -66,10 +64,11 @@ export function createWebsiteGate({
      */
     async admit({ count, bytes, starts, websiteIds, websites }: EventRows): Promise<Judgement> {
       if (remembered.size > rememberedMax) remembered.clear();
-      for (;;) {
-        const unknown = websiteIds.filter((websiteId) => !isKnown(websiteId));
-        if (unknown.length === 0) break;
+      let unknown: readonly string[] = websiteIds.filter((websiteId) => !isKnown(websiteId));
+      while (unknown.length > 0) {
         await ask(unknown);
+        // All at once: one by one their times would run out in turns as long as the registry is slow.
+        unknown = websiteIds.every(isKnown) ? [] : websiteIds;
       }
       const since = websiteIds.map((websiteId) => admittedSinceMs(remembered.get(websiteId)?.status ?? null));
       const admitted: number[] = [];
@@ -95,7 +94,7 @@ export function createWebsiteGate({
     /** To be called on news of a change. */
     forget(websiteId: string): void {
       remembered.delete(websiteId);
-      asking.delete(websiteId);
+      for (const question of questions) question.delete(websiteId);
     },
   };
 }
