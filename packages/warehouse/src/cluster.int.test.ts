@@ -94,11 +94,13 @@ test(`blocks that are sent twice are stored once, each website on its shard with
   const chance = createChance(seed);
   const sites = Array.from({ length: 12 }, () => randomData(chance, createTestSite(writer)));
   const blocks = [sites.slice(0, 5), sites.slice(5)].map((some) => toBlock(some.flatMap(({ rows }) => rows)));
+  const beforeMs = Date.now();
   for (const block of blocks) {
     const token = randomUUID();
     await Promise.all([writer.insertEvents(block, token), writer.insertEvents(block, token)]);
     await writer.insertEvents(block, token);
   }
+  expect(await writer.remembersTokensSince(beforeMs, { partsMax: 0 })).toBe('no'); // it sees the shards' parts
   for (const { websiteId, rows } of sites) {
     const { events = [], ...rollups } = await rowsOnShards({ websiteId });
     expect([...events].sort((a, b) => a - b)).toEqual([0, rows.length]);
