@@ -205,6 +205,40 @@ describe('while a store is away', () => {
     expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
   });
 
+  test('ClickHouse forgets the tokens of a batch of two years that another worker took over, while its first year waits: nothing is doubled', async () => {
+    const websiteId = await fixture.newWebsite();
+    for (const table of ['events', 'site_15m', 'site_visits', 'site_texts'])
+      await fixture.ask(`ALTER TABLE {db}.${table} MODIFY SETTING non_replicated_deduplication_window = 10`);
+    const { warehouse } = fixture;
+    let stored = 0;
+    const storeBoth: Warehouse['insertEvents'] = async (rows, token) => {
+      await warehouse.insertEvents(rows, token);
+      stored += 1;
+      if (token.endsWith('-2021')) throw new WarehouseError('unavailable', 'no answer');
+    };
+    const first = fixture.newWorker({ warehouse: { ...warehouse, insertEvents: storeBoth } });
+    const running = first.run();
+    await expect.poll(() => fixture.redis.exists('backfill-events-restart')).toBe(1); // what is there at the first look is asked about
+    const ids = await fixture.append(...[2020, 2021].map((year) => ({ websiteId, createdAtMs: Date.UTC(year, 3, 3) })));
+    await expect.poll(() => stored).toBeGreaterThan(1);
+    await first.stop();
+    await running;
+    expect(await fixture.entriesLeft()).toBeGreaterThan(0);
+    let tries = 0;
+    const insertEvents: Warehouse['insertEvents'] = async (rows, token) => {
+      if (++tries > 1) return warehouse.insertEvents(rows, token);
+      await createTestSite(warehouse).insert(many(20, (month) => ({ t: Date.UTC(2020, month, 15) })));
+      throw new WarehouseError('unavailable', 'ClickHouse has too much to do');
+    };
+    const remembersTokensSince: Warehouse['remembersTokensSince'] = (sinceMs) =>
+      warehouse.remembersTokensSince(sinceMs, { partsMax: 5 });
+    void fixture.newWorker({ warehouse: { ...warehouse, insertEvents, remembersTokensSince } }).run();
+    await untilConsumed();
+    expect(await fixture.storedIds(websiteId)).toEqual(ids);
+    expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
+    expect(tries).toBe(1); // what is stored is not sent again
+  });
+
   test('a block is stored without an answer, and ClickHouse has forgotten its token when it is to be sent again: nothing is doubled', async () => {
     const websiteId = await fixture.newWebsite();
     for (const table of ['events', 'site_15m', 'site_visits', 'site_texts'])

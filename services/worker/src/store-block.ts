@@ -9,8 +9,8 @@ export class ForgottenTokenError extends Error {
 export type BlockStore<Row> = {
   /**
    * Stores the rows as one block under the token, once, however often it is called. Waits while the store is away and,
-   * with `isWhole`, while it lacks the memory for the block. Rejects with a ForgottenTokenError when it has waited for
-   * so long that the store may have forgotten the token.
+   * with `isWhole`, while it lacks the memory for the block. Rejects with a ForgottenTokenError when the block may be
+   * stored and its token forgotten: called once more then, it takes the rows as not stored.
    */
   insert(rows: readonly Row[], token: string, isWhole: boolean): Promise<void>;
   /** The rows that are not stored yet. */

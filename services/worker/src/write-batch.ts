@@ -125,7 +125,7 @@ function insertPatiently(patiently: Patience, isWhole: boolean, attempt: () => P
   });
 }
 
-/** Stores the rows with these numbers. Gives what cannot be stored, and whether some may have been stored before. */
+/** Stores the rows with these numbers. Gives what cannot be stored, and whether some were found to be stored before. */
 async function storeEvents(
   deps: WriteBatchDeps,
   batch: LogBatch,
@@ -136,21 +136,21 @@ async function storeEvents(
   const refuse: Refuse = (number, reason) => {
     letters.set(number, { event: readEventRow(batch.rows.bytes, startOf(batch, number)), reason });
   };
-  const eventStore = eventStoreOf(deps, batch, { patiently, confirm, refuse });
+  const sent: SentTokens = new Map();
+  const eventStore = eventStoreOf(deps, batch, { patiently, confirm, refuse, sent });
   const { byYear, identifies } = sortRows(batch.rows, admitted);
-  const { begunAfterMs } = batch;
+  const tokenOf = (year: number): string => `${batch.token}-${year}`;
   let { mayBeStored } = batch;
-  if (!mayBeStored && begunAfterMs !== null)
-    mayBeStored = (await patiently(() => deps.warehouse.remembersTokensSince(begunAfterMs))) !== 'yes';
   if (mayBeStored) {
     const numbers = [...byYear.values()].flat();
     mayBeStored = (await eventStore.findMissing(numbers)).length < numbers.length;
     // If not, it is a batch like any other from now on: whoever takes it over sends it whole, which completes views.
     await noteMayBeStored(deps, batch, patiently, mayBeStored);
-  }
+  } else if (batch.begunAfterMs !== null)
+    for (const year of byYear.keys()) sent.set(tokenOf(year), { sinceMs: batch.begunAfterMs, isTriedHere: false });
   // Trap: a view may refuse a block that touches very many partitions when its rows are stored already. A year is few
   // enough.
-  for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, `${batch.token}-${year}`, mayBeStored);
+  for (const [year, numbers] of byYear) await storeBlock(eventStore, numbers, tokenOf(year), mayBeStored);
   const propertyStore = propertyStoreOf(deps, patiently, refuse);
   // Where a portion begins depends on what is admitted, so that its token is made of what is in it.
   for (const properties of propertiesOf(batch, identifies, refuse))
@@ -176,25 +176,34 @@ async function noteMayBeStored(
   if (!isOurs) throw new BatchLostError('The batch belongs to another worker now');
 }
 
+/**
+ * Tokens under which blocks may be stored: since when (Unix ms), and whether this worker, too, has tried to. While a
+ * block is waited for, or those before it, others make ClickHouse forget them.
+ */
+type SentTokens = Map<string, { sinceMs: number; isTriedHere: boolean }>;
+
 /** Where the batch's events go, by the numbers of their rows. */
 function eventStoreOf(
   deps: WriteBatchDeps,
   batch: LogBatch,
-  { patiently, confirm, refuse }: { patiently: Patience; confirm: Confirm; refuse: Refuse },
+  { patiently, confirm, refuse, sent }: { patiently: Patience; confirm: Confirm; refuse: Refuse; sent: SentTokens },
 ): BlockStore<number> {
   const { warehouse, counts } = deps;
   const { bytes, createdAtMs } = batch.rows;
   let noted: Promise<void> | undefined;
   return {
     insert(numbers, token, isWhole) {
-      const firstTriedAtMs = Date.now();
-      let tries = 0;
       return insertPatiently(patiently, isWhole, async () => {
-        // A try may have stored the block though it was not heard. Where it is unknown whether ClickHouse would notice,
-        // it was away most likely, and only the whole block completes the views of one at which it went away.
-        if (++tries > 1 && (await warehouse.remembersTokensSince(firstTriedAtMs)) === 'no')
+        const before = sent.get(token);
+        // Where it is unknown whether ClickHouse would notice what a try here has stored, it was away most likely, and
+        // only the whole block completes the views of one at which it went away.
+        const answer = before && (await warehouse.remembersTokensSince(before.sinceMs));
+        if (answer === 'no' || (answer === 'unknown' && !before?.isTriedHere)) {
+          sent.delete(token); // what is stored is asked for next
           throw new ForgottenTokenError();
+        }
         await confirm(); // ClickHouse may have taken its time
+        sent.set(token, { sinceMs: before?.sinceMs ?? Date.now(), isTriedHere: true });
         const startedAt = performance.now();
         await warehouse.insertEvents(piecesOf(batch.rows, numbers), token);
         counts.insertSeconds.observe((performance.now() - startedAt) / 1_000);
