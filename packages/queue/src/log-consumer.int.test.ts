@@ -492,6 +492,24 @@ describe('what cannot be stored', () => {
     expect(await entriesLeft()).toBe(1);
     expect(await lettersIn()).toEqual([]);
   });
+
+  test('because a later version wrote it stays there, too, of a batch that a worker of that version began: the others are compared, under a token of their own', async () => {
+    await redis.xadd(eventsKey(1), '*', 'v', '4', 'n', '1', 'rows', 'x', 'visitIds', 'y');
+    const appended = await append(10);
+    const began = await getBatch(await consumer('later'));
+    const all = await Promise.all(streams.map(async (key) => (await redis.xrange(key, '-', '+')).map(([id]) => id)));
+    await redis.hdel(manifestsKey(), began.token);
+    await redis.hset(manifestsKey(), 'of all', `later\n${JSON.stringify(all)}`);
+
+    const worker = await consumer();
+    const batch = await getBatch(worker);
+    expect(idsOf(batch)).toEqual(appended);
+    expect(batch).toMatchObject({ mayBeStored: true, begunAfterMs: null });
+    expect(batch.token).not.toBe('of all');
+    expect(await redis.hget(manifestsKey(), 'of all')).toMatch(/\n.*\n$/); // the later one, too, compares
+    expect(await worker.commit(batch, [])).toBe(true);
+    expect(await entriesLeft()).toBe(1);
+  });
 });
 
 test('a full Redis can be drained', async () => {

@@ -155,7 +155,15 @@ export function createLogConsumer({
       return null;
     }
     const [token, entries, mayBeStored] = found as [Buffer, RawEntry[][], number];
-    if (token.length > 0) return toLogBatch(lane, entries, mayBeStored === 1, token.toString());
+    if (token.length > 0) {
+      const batch = toLogBatch(lane, entries, mayBeStored === 1, token.toString());
+      const isWhole = batch.entryIds.every((ids, partition) => ids.length === entries[partition]?.length);
+      if (isWhole) return batch;
+      // Of another format version are the others. A part of the batch must never be stored under its token, by which
+      // ClickHouse would take the whole for a repetition; under another one it may be, as its manifest says first.
+      const entryIds = entries.map((ofPartition) => ofPartition.map(([id]) => id.toString()));
+      if (!(await writeManifest({ entryIds, token: batch.token }, { mayBeStored: true }))) return null;
+    }
     await restartHasSettled();
     return begin(toLogBatch(lane, entries, true));
   }
@@ -225,7 +233,7 @@ export function createLogConsumer({
    * any more.
    */
   async function writeManifest(
-    { entryIds, token }: LogBatch,
+    { entryIds, token }: Pick<LogBatch, 'entryIds' | 'token'>,
     { mayBeStored }: { mayBeStored: boolean },
   ): Promise<boolean> {
     const args = [consumerGroup, consumer, JSON.stringify(entryIds), token, mayBeStored ? '1' : '0'];
