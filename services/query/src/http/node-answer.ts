@@ -18,7 +18,8 @@ const signals = new WeakMap<Socket, AbortSignal>();
 
 /**
  * Aborts when the client goes away. All requests of a connection have one: they end with it, and one for each, as
- * `c.req.raw.signal` makes it, costs the process a tenth of a question.
+ * `c.req.raw.signal` makes it, costs the process a tenth of a question. Trap: that one never aborts for an
+ * answer behind another on its connection.
  */
 export function clientSignal(c: Context<QueryEnv>): AbortSignal {
   const socket = c.env?.incoming?.socket;

@@ -6,6 +6,7 @@ import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
 import { createClientAddress } from '../auth/client-address.ts';
 import { questionMaxMs } from '../config.ts';
+import { clientSignal } from '../http/node-answer.ts';
 import { withBody } from '../http/with-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
@@ -38,7 +39,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
     try {
       yield* body;
     } catch (err) {
-      if (c.req.raw.signal.aborted) return;
+      if (clientSignal(c).aborted) return;
       logger.error({ err, requestId: c.get('requestId'), handedOnTo: region }, 'the answer of a region broke off');
       if (!c.env?.outgoing) throw err;
       c.env.outgoing.destroy();
@@ -57,7 +58,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
         headers: { ...passedHeaders(headersOf(c)), 'x-request-id': c.get('requestId') },
         body,
         claim: { address: addressOf(c), ageMs: 0 },
-        signal: c.req.raw.signal,
+        signal: clientSignal(c),
         answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
     try {

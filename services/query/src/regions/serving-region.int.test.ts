@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { apiKeyPrefix, hashApiKey, newApiKey } from '@meridian/registry/credentials';
 import { testActor } from '@meridian/registry/registry-fixtures';
 import { type HttpServer, listen } from '@meridian/runtime/http/server';
@@ -260,6 +260,26 @@ describe('a request for another region', () => {
     expect(await next).toBe(200);
     await close();
     silent.close();
+  });
+
+  test('ends there when its client leaves, also behind others on the connection, whose answers nobody reads', async () => {
+    let open = 0;
+    const large = createServer((_request, response) => {
+      open++;
+      response.once('close', () => open--);
+      response.writeHead(200, { 'x-region': 'eu' }).end(Buffer.alloc(20_000_000));
+    });
+    await new Promise<void>((done) => large.listen(0, '127.0.0.1', done));
+    const { port, told, close } = await listeningWith((large.address() as AddressInfo).port);
+    const client = connect(port, '127.0.0.1').pause();
+    client.write(request('GET /v1/eu/docs', '').repeat(20));
+    await expect.poll(() => open).toBeGreaterThan(0);
+    await new Promise((done) => setTimeout(done, 200));
+    client.destroy();
+    await expect.poll(() => open).toBe(0);
+    expect(told).toEqual([]);
+    await close();
+    large.close();
   });
 
   test('whose answer breaks off is cut off as well, and told in one line of the log; one whose client leaves is not', async () => {
