@@ -142,6 +142,36 @@ test('100 requests in one piece are answered in their order', async () => {
   expect([...said.matchAll(/answer to \/(\d+)/g)].map(([, i]) => Number(i))).toEqual([...requests.keys()]);
 });
 
+test('of a connection one request is in hand at a time, few wait, and none is begun behind the last answer', async () => {
+  let begun = 0;
+  let readBytes = 0;
+  let answer = () => {};
+  const patient = await listen(
+    ({ socket }, response) => {
+      begun++;
+      answer = () => {
+        readBytes = socket.bytesRead;
+        response.end();
+      };
+    },
+    { port: 0, host: '127.0.0.1' },
+  );
+  servers.push(patient);
+  const client = connect(patient.port, '127.0.0.1').resume();
+  client.on('error', () => {}); // its rest is not read
+  client.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100_000));
+  for (let i = 1; i <= 200; i++) {
+    await vi.waitFor(() => expect(begun).toBe(i), { interval: 1 });
+    answer();
+  }
+  await vi.waitFor(() => expect(begun).toBe(201));
+  const closed = patient.close(600_000);
+  answer();
+  await Promise.all([closed, once(client, 'close')]);
+  expect(begun).toBe(201);
+  expect(readBytes).toBeLessThan(200_000);
+});
+
 test('a client that waits for 100 Continue hears it when its body is wanted, and the refusal alone when it is not', async () => {
   const expecting = (length: number) => post(`${last}Expect: 100-continue\r\nContent-Length: ${length}\r\n`);
   expect(statusesOf(await rawExchange(port, expecting(10), { until: / Continue\r\n\r\n/ }))).toEqual([100]);

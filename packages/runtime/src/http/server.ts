@@ -37,8 +37,19 @@ const slowClients = {
 /** How often a server that closes looks for connections that have become idle. */
 const idleCheckMs = 50;
 
+/** So many requests may wait on a connection before no more of it is read; those that were read with them wait, too. */
+const waitingMax = 50;
+
 /** Far more than proxies and browsers send; what a parser with less patience than ours would cut off is refused. */
 const headersMax = 200;
+
+/** What of a connection is in hand. */
+type Connection = {
+  /** The latest answer that was begun, null before the first. */
+  latest: ServerResponse | null;
+  /** Requests that came behind it. */
+  waiting: { request: IncomingMessage; response: ServerResponse }[];
+};
 
 /** Listens; rejects when the port is taken. `port` 0 takes a free one; `timeouts` in ms, of node:http's names. */
 export async function listen(
@@ -46,16 +57,38 @@ export async function listen(
   options: { port: number; host?: string; timeouts?: Partial<typeof slowClients> },
 ): Promise<HttpServer> {
   let isClosing = false;
-  /** The latest answer on every connection, null before the first. */
-  const connections = new Map<Socket, ServerResponse | null>();
+  const connections = new Map<Socket, Connection>();
   const newRequestId = createRequestIds();
-  /** Where a request was refused: nothing more is answered. */
-  const refused = new WeakSet<Socket>();
-  const answerSound = refuseUnsoundHeads(listener, refused, newRequestId);
-  const answer: RequestListener = (request, response) => {
+  const answerSound = refuseUnsoundHeads(listener, newRequestId);
+
+  function begin(connection: Connection, { request, response }: Connection['waiting'][number]): void {
     if (isClosing) response.shouldKeepAlive = false;
-    connections.set(request.socket, response);
+    connection.latest = response;
     answerSound(request, response);
+  }
+
+  /** Begins the next request of a connection, unless the answer before it was the last. */
+  function beginNext(connection: Connection, socket: Socket): void {
+    const next = socket.writable && connection.waiting.shift();
+    if (!next) return;
+    if (connection.waiting.length === waitingMax - 1) socket.resume();
+    begin(connection, next);
+    if (connection.waiting.length > 0) next.response.once('close', () => beginNext(connection, socket));
+  }
+
+  /**
+   * Of a connection one request is answered at a time. Trap: node gives all that came in one piece to the listener at
+   * once, so that one client would keep everybody waiting.
+   */
+  const answer: RequestListener = (request, response) => {
+    const { socket } = request;
+    const connection = connections.get(socket);
+    if (!connection || !socket.writable) return;
+    const { latest, waiting } = connection;
+    if (!latest || latest.closed) return begin(connection, { request, response });
+    if (waiting.length === 0) latest.once('close', () => beginNext(connection, socket));
+    waiting.push({ request, response });
+    if (waiting.length >= waitingMax) socket.pause();
   };
   const timeouts = { ...slowClients, ...options.timeouts };
   const server = createServer(
@@ -75,14 +108,19 @@ export async function listen(
   // What it asks for besides may be passed over (RFC 9110, 10.1.1); node would answer in its own form.
   server.on('checkExpectation', answer);
   server.on('clientError', (error: Error, socket: Socket) => {
-    const latest = connections.get(socket);
-    const isAnswered = latest?.headersSent && !(latest.writableFinished && latest.req.complete);
-    if (socket.writable && !isAnswered && !refused.has(socket)) socket.write(unreadableAnswer(error, newRequestId));
+    const latest = connections.get(socket)?.latest;
+    const isAnswered = latest?.headersSent && !(latest.closed && latest.req.complete);
+    if (socket.writable && !isAnswered) socket.write(unreadableAnswer(error, newRequestId));
     socket.destroy(error);
   });
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, null);
+    const connection: Connection = { latest: null, waiting: [] };
+    connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
+    // Trap: node resumes a socket behind every answer.
+    socket.on('resume', () => {
+      if (connection.waiting.length >= waitingMax) socket.pause();
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -92,8 +130,8 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     close(graceMs) {
       isClosing = true;
-      for (const [socket, response] of connections) {
-        if (response) response.shouldKeepAlive = false;
+      for (const [socket, { latest }] of connections) {
+        if (latest) latest.shouldKeepAlive = false;
         // Opened in advance and never used: node counts it as busy.
         else if (socket.bytesRead === 0) socket.destroy();
       }
@@ -128,17 +166,10 @@ function unreadableAnswer(error: Error, newRequestId: RequestIds): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-function refuseUnsoundHeads(
-  listener: RequestListener,
-  refused: WeakSet<Socket>,
-  newRequestId: RequestIds,
-): RequestListener {
+function refuseUnsoundHeads(listener: RequestListener, newRequestId: RequestIds): RequestListener {
   return (request, response) => {
-    // Trap: what came in the same packet behind a refused request is still given to the listener.
-    if (refused.has(request.socket)) return;
     const fault = headFault(request);
     if (fault === null) return listener(request, response);
-    refused.add(request.socket);
     const [code, message] = fault;
     const requestId = newRequestId(request.headers['x-request-id']);
     response.writeHead(errorStatus[code], { ...plainHeaders, 'x-request-id': requestId, connection: 'close' });

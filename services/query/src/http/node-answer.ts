@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Context } from 'hono';
@@ -18,8 +17,7 @@ const signals = new WeakMap<Socket, AbortSignal>();
 
 /**
  * Aborts when the client goes away. All requests of a connection have one: they end with it, and one for each, as
- * `c.req.raw.signal` makes it, costs the process a tenth of a question. Trap: that one never aborts for an
- * answer behind another on its connection.
+ * `c.req.raw.signal` makes it, costs the process a tenth of a question.
  */
 export function clientSignal(c: Context<QueryEnv>): AbortSignal {
   const socket = c.env?.incoming?.socket;
@@ -29,14 +27,13 @@ export function clientSignal(c: Context<QueryEnv>): AbortSignal {
   const client = new AbortController();
   if (socket.destroyed) client.abort();
   else socket.once('close', () => client.abort());
-  setMaxListeners(0, client.signal); // as many as requests that a client sends without waiting for answers
   signals.set(socket, client.signal);
   return client.signal;
 }
 
 /**
  * Whether the client has gone away, so that nobody waits for the answer. Asking the request's signal would first make
- * one, and an answer behind another on its connection is not destroyed with it.
+ * one.
  */
 export function isClientGone(c: Context<QueryEnv>): boolean {
   const { incoming, outgoing } = c.env ?? {};
