@@ -17,3 +17,12 @@ test('a store counts until it is reached for the first time; from then on its ab
   expect(await readiness()).toEqual({ ok: true, notReady: [] });
   expect(await readiness()).toEqual({ ok: true, notReady: ['store'] });
 });
+
+test('those who ask while a check runs share it', async () => {
+  const store = vi.fn(works);
+  const readiness = createReadiness({ own: { works: store } });
+  const told = await Promise.all(Array.from({ length: 5_000 }, readiness));
+  expect([told.every(({ ok }) => ok), store.mock.calls.length]).toEqual([true, 1]);
+  await readiness();
+  expect(store).toHaveBeenCalledTimes(2);
+});

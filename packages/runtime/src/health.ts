@@ -19,14 +19,22 @@ export type Readiness = { ok: boolean; notReady: string[] };
  * Whether a process should get requests: when all of its own works, and each store has been reached once. A store that
  * goes away later is away from all: were they taken out of service, nobody would be left to tell clients when to come
  * again, and to answer what needs no such store. A part that does not answer within `timeoutMs` does not work.
+ * Anybody can ask, so all who ask at a time share one check.
  */
 export function createReadiness({ own = {}, stores = {} }: ReadinessChecks, timeoutMs = 1_000) {
   const reached = new Set<string>();
-  return async (): Promise<Readiness> => {
+  let running: Promise<Readiness> | null = null;
+
+  async function check(): Promise<Readiness> {
     const [failing, away] = await Promise.all([failingOf(own, timeoutMs), failingOf(stores, timeoutMs)]);
     for (const name of Object.keys(stores)) if (!away.includes(name)) reached.add(name);
     const ok = failing.length === 0 && away.every((name) => reached.has(name));
     return { ok, notReady: [...failing, ...away] };
+  }
+
+  return (): Promise<Readiness> => {
+    running ??= check().finally(() => (running = null));
+    return running;
   };
 }
 
