@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPeers, type PeerRequest, passedHeaders } from './peers.ts';
+import { createPeers, type PeerRequest, type Peers, passedHeaders } from './peers.ts';
 
 /** us, whose only peer answers so; `opened`: how many connections came there. */
 async function peersOf(listener: RequestListener) {
@@ -30,6 +30,24 @@ const request: PeerRequest = {
   claim: { address: '', ageMs: 0 },
   answerMaxMs: 20_000,
 };
+const withoutEnd: RequestListener = (_request, response) => response.write('an answer without end');
+/** Takes every connection to eu, whose answers have no end. */
+async function takeAll({ ask }: Peers) {
+  const patient = { ...request, answerMaxMs: 3_600_000 };
+  const answers = await Promise.all(Array.from({ length: 500 }, () => ask('eu', patient)));
+  for (const { body } of answers) body.on('error', () => {});
+  return answers;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+/** How many of them are in memory. */
+async function inMemory(bodies: WeakRef<Buffer>[]): Promise<number> {
+  await new Promise(setImmediate);
+  collectGarbage();
+  return bodies.filter((body) => body.deref()).length;
+}
+
 const noAnswer = { name: 'PeerError', message: 'Region eu did not answer' };
 
 test('what regions say to each other is never passed on from a client, nor what is about one connection', () => {
@@ -56,13 +74,11 @@ test('2,000 requests at once share 500 connections to a region, and all are answ
 });
 
 test('who finds every connection to a region in use waits no longer for it than for an answer, and closes it to nobody', async () => {
-  const { peers } = await peersOf((_request, response) => response.write('an answer without end'));
-  const patient = { ...request, answerMaxMs: 3_600_000 };
-  const bodies = await Promise.all(Array.from({ length: 500 }, () => peers.ask('eu', patient)));
-  for (const { body } of bodies) body.on('error', () => {});
+  const { peers } = await peersOf(withoutEnd);
+  const [first] = await takeAll(peers);
   for (const ask of [peers.ask, peers.askWhole])
     await expect(ask('eu', { ...request, answerMaxMs: 100 })).rejects.toMatchObject(noAnswer);
-  bodies[0]?.body.destroy();
+  first?.body.destroy();
   const { status, body } = await peers.ask('eu', request);
   body.on('error', () => {});
   expect(status).toBe(200);
@@ -82,8 +98,6 @@ test('a request that has ended before is not sent, and waits for no connection',
 });
 
 test('of a request that is answered nothing stays in memory, though its signal lives on', async () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
   const { peers } = await peersOf((asked, response) => asked.resume().on('end', () => response.end('{}')));
   const { signal } = new AbortController();
   const send = async () => {
@@ -93,8 +107,22 @@ test('of a request that is answered nothing stays in memory, though its signal l
   };
   const bodies: WeakRef<Buffer>[] = [];
   for (let i = 0; i < 20; i++) bodies.push(await send());
-  await new Promise(setImmediate);
-  collectGarbage();
-  expect(bodies.filter((body) => body.deref()).length).toBeLessThan(3);
+  expect(await inMemory(bodies)).toBeLessThan(3);
   expect(signal.aborted).toBe(false);
+});
+
+test('of a request that ends while it waits for a connection nothing stays in memory', async () => {
+  const { peers } = await peersOf(withoutEnd);
+  await takeAll(peers);
+  const leave = async () => {
+    const client = new AbortController();
+    const body = Buffer.alloc(1_000_000);
+    const asked = peers.ask('eu', { ...request, method: 'POST', body, signal: client.signal });
+    client.abort(new Error('the client has left'));
+    await expect(asked).rejects.toThrow('the client has left');
+    return new WeakRef(body);
+  };
+  const bodies: WeakRef<Buffer>[] = [];
+  for (let i = 0; i < 20; i++) bodies.push(await leave());
+  expect(await inMemory(bodies)).toBeLessThan(3);
 });

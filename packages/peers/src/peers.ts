@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent } from 'undici';
 import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './peer-claim.ts';
 import { createPeerClocks } from './peer-clocks.ts';
 import type { PeerSettings } from './peer-settings.ts';
+import { createPlaces } from './places.ts';
 
 const connectMaxMs = 2_000;
 /** The other side closes idle connections, and what stands between forgets them. */
@@ -12,11 +13,18 @@ const idleMaxMs = 4_000;
 const restMs = 1_000;
 /**
  * To each region; further requests wait for one. Far more than one account's questions that may wait there (200), and
- * fewer than the files that a process may have open: one client can send any number of requests at once.
+ * fewer than the files that a process may have open.
  */
 const connectionsMax = 500;
+/**
+ * What a process holds of bodies until other regions have answered: half of what all bodies may have (`GrowingBody`),
+ * which nobody else could use for so long.
+ */
+const waitingMaxBytes = 67_108_864;
+/** Of the process, whose memory is one. */
+let waitingBytes = 0;
 
-/** The other region cannot be reached, or did not answer. */
+/** The other region cannot be reached, or did not answer, or too much waits for answers already. */
 export class PeerError extends Error {
   override readonly name = 'PeerError';
 }
@@ -70,25 +78,27 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
   const kept = new Agent({ ...connecting, keepAliveTimeout: idleMaxMs });
   const fresh = new Agent({ ...connecting, pipelining: 0 });
   const restsUntilMs = new Map<string, number>();
+  // Trap: undici keeps a request that waits for a connection, with its body, also when its signal has ended it.
+  const places = new Map([...others.keys()].map((name) => [name, createPlaces(connectionsMax)]));
 
-  /** @throws PeerError when the region cannot be reached or says nothing, unless `signal` has ended it */
+  /**
+   * The answer's body must be read or destroyed: until then the request has its connection.
+   * @throws PeerError when the region cannot be reached or says nothing, and when too many bodies wait for answers,
+   * unless `signal` has ended it
+   */
   async function ask(to: string, request: PeerRequest): Promise<PeerAnswer> {
     const url = others.get(to);
-    if (url === undefined) throw new PeerError(`There is no region ${to}`);
+    const connections = places.get(to);
+    if (!url || !connections) throw new PeerError(`There is no region ${to}`);
     if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
     const { method, path, signal, body, answerMaxMs } = request;
     signal?.throwIfAborted();
+    const bytes = heldBytes(body);
+    if (waitingBytes + bytes > waitingMaxBytes) throw new PeerError('Too many bodies wait for other regions');
     const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), answerMaxMs);
     const end = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
-    // Trap: undici looks at the signal of a request that waits for a connection only when it has one.
-    let onEnd = () => {};
-    const ended = new Promise<never>((_, reject) => {
-      onEnd = () => reject(end.reason);
-    });
-    end.addEventListener('abort', onEnd);
-    let isConnected = false;
     const sent = {
       origin: url,
       method: method as 'GET',
@@ -99,26 +109,32 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
       headersTimeout: 0, // the deadline's
       bodyTimeout: answerMaxMs,
     };
-    const sendBy = (agent: Agent) => agent.compose(whenConnected(() => (isConnected = true))).request(sent);
+    let hasPlace = false;
+    const letGo = () => {
+      waitingBytes -= bytes;
+      if (hasPlace) connections.giveBack();
+    };
+    waitingBytes += bytes;
     try {
+      await connections.take(end);
+      hasPlace = true;
       // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
       // twice.
-      const asked = sendBy(kept).catch((error: unknown) => {
+      const answer = await kept.request(sent).catch((error: unknown) => {
         if ((method !== 'GET' && method !== 'HEAD') || !isBroken(error)) throw error;
-        isConnected = false;
-        return sendBy(fresh);
+        return fresh.request(sent);
       });
-      const answer = await Promise.race([asked, ended]);
+      answer.body.once('close', letGo);
       return { status: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
+      letGo();
       if (signal?.aborted) throw error;
       // A wait for one of our own connections says nothing of the region.
-      const isSilent = isConnected && deadline.signal.aborted;
+      const isSilent = hasPlace && deadline.signal.aborted;
       if (isSilent || isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
       throw new PeerError(`Region ${to} did not answer`, { cause: error });
     } finally {
       clearTimeout(timer);
-      end.removeEventListener('abort', onEnd); // with one, a signal made of others lives as long as they do
     }
   }
 
@@ -165,16 +181,9 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
   };
 }
 
-/** Tells when a request has a connection. */
-function whenConnected(tell: () => void): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler);
-    handler.onRequestStart = (controller, context) => {
-      tell();
-      start?.(controller, context);
-    };
-    return dispatch(options, handler);
-  };
+/** What a request takes of memory until it is answered: undici makes bytes of a text, which whoever asks keeps. */
+function heldBytes(body: Buffer | string | undefined): number {
+  return typeof body === 'string' ? 2 * Buffer.byteLength(body) : (body?.length ?? 0);
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

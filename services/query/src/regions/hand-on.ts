@@ -10,13 +10,6 @@ import { clientSignal } from '../http/node-answer.ts';
 import { withBody } from '../http/with-body.ts';
 import type { QueryDeps, QueryEnv } from '../query-env.ts';
 
-/**
- * What a process holds of bodies until other regions answer: half of what all bodies may have (`GrowingBody`), which
- * nobody else could use for so long.
- */
-const waitingMaxBytes = 67_108_864;
-let waitingBytes = 0;
-
 /** Statuses whose answers have no body. */
 const bodiless = [204, 304];
 
@@ -62,9 +55,7 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
         answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
     try {
-      const answer = await (method === 'GET' || method === 'HEAD'
-        ? ask()
-        : withBody(c, (body) => besideFew(body, ask)));
+      const answer = await (method === 'GET' || method === 'HEAD' ? ask() : withBody(c, ask));
       // What is in front of a region answers in its stead: the process's own limits, which the headers exceed that were
       // added on the way, or the proxy of a region that is down.
       if (answer.headers['x-region'] !== region) {
@@ -85,17 +76,6 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
       throw new ApiError('service-unavailable', `Region ${region} cannot be reached at the moment.`, { cause: error });
     }
   };
-}
-
-async function besideFew<Answer>(body: Buffer, ask: (body: Buffer) => Promise<Answer>): Promise<Answer> {
-  if (waitingBytes + body.length > waitingMaxBytes)
-    throw new ApiError('service-unavailable', 'Too many requests wait for other regions at the moment.');
-  waitingBytes += body.length;
-  try {
-    return await ask(body);
-  } finally {
-    waitingBytes -= body.length;
-  }
 }
 
 function headersOf(c: Context<QueryEnv>) {
