@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPeers, type PeerRequest, type Peers, passedHeaders } from './peers.ts';
+import { createPeers, type PeerAnswer, type PeerRequest, type Peers, passedHeaders } from './peers.ts';
 
 /** us, whose only peer answers so; `opened`: how many connections came there. */
 async function peersOf(listener: RequestListener) {
@@ -82,6 +82,22 @@ test('who finds every connection to a region in use waits no longer for it than 
   const { status, body } = await peers.ask('eu', request);
   body.on('error', () => {});
   expect(status).toBe(200);
+});
+
+test('the clients of one network have half of the connections to a region at most, and keep no other out', async () => {
+  const { peers, seen } = await peersOf(withoutEnd);
+  const answered: PeerAnswer[] = [];
+  const ask = async (network: string) => {
+    const answer = await peers.ask('eu', { ...request, network });
+    answer.body.on('error', () => {});
+    answered.push(answer);
+  };
+  const asked = Array.from({ length: 300 }, () => ask('203.0.113.9'));
+  await expect.poll(() => answered.length, { timeout: 20_000 }).toBe(250);
+  await ask('203.0.113.10');
+  expect([answered.length, seen.opened]).toEqual([251, 251]);
+  for (const { body } of answered.slice(0, 50)) body.destroy();
+  await Promise.all(asked);
 });
 
 test('a region that says nothing on its connections rests for everybody', async () => {

@@ -16,6 +16,8 @@ const restMs = 1_000;
  * fewer than the files that a process may have open.
  */
 const connectionsMax = 500;
+/** Anybody can hold a connection by reading slowly, and before a key is looked at. */
+const ofNetworkMax = connectionsMax / 2;
 /**
  * What a process holds of bodies until other regions have answered: half of what all bodies may have (`GrowingBody`),
  * which nobody else could use for so long.
@@ -36,6 +38,8 @@ export type PeerRequest = {
   headers: Record<string, string | string[] | undefined>;
   body?: Buffer | string | undefined;
   claim: HandedOn;
+  /** The client's, which has half of the connections at most; none where no client asks. */
+  network?: string | undefined;
   /** Ends it. */
   signal?: AbortSignal | undefined;
   /** How long an answer's first byte is waited for, a connection included, and each of those behind it. */
@@ -79,7 +83,7 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
   const fresh = new Agent({ ...connecting, pipelining: 0 });
   const restsUntilMs = new Map<string, number>();
   // Trap: undici keeps a request that waits for a connection, with its body, also when its signal has ended it.
-  const places = new Map([...others.keys()].map((name) => [name, createPlaces(connectionsMax)]));
+  const places = new Map([...others.keys()].map((name) => [name, createPlaces(connectionsMax, ofNetworkMax)]));
 
   /**
    * The answer's body must be read or destroyed: until then the request has its connection.
@@ -91,7 +95,7 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     const connections = places.get(to);
     if (!url || !connections) throw new PeerError(`There is no region ${to}`);
     if ((restsUntilMs.get(to) ?? 0) > performance.now()) throw new PeerError(`Region ${to} was not reached just now`);
-    const { method, path, signal, body, answerMaxMs } = request;
+    const { method, path, network = '', signal, body, answerMaxMs } = request;
     signal?.throwIfAborted();
     const bytes = heldBytes(body);
     if (waitingBytes + bytes > waitingMaxBytes) throw new PeerError('Too many bodies wait for other regions');
@@ -112,11 +116,11 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     let hasPlace = false;
     const letGo = () => {
       waitingBytes -= bytes;
-      if (hasPlace) connections.giveBack();
+      if (hasPlace) connections.giveBack(network);
     };
     waitingBytes += bytes;
     try {
-      await connections.take(end);
+      await connections.take(network, end);
       hasPlace = true;
       // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
       // twice.

@@ -8,6 +8,7 @@ import type { ForwardSpool, SpooledRequest } from '@meridian/queue/forward-spool
 import type { Placement, VisitHint } from '@meridian/queue/placement';
 import { readUuid } from '@meridian/queue/uuid-bytes';
 import { createUuidV7Minter } from '@meridian/queue/uuid-v7';
+import { networkOf } from '@meridian/runtime/http/address';
 import { toSendAnswer } from '../answers.ts';
 import { type CacheTokens, toTokenSeed } from '../cache-token.ts';
 import { cdnHeaders } from '../client/cdn-place.ts';
@@ -71,6 +72,7 @@ export function createHandOnEvents(deps: HandOnDeps) {
       headers: { ...headers, ...(idempotencyKey !== '' && { 'idempotency-key': idempotencyKey }) },
       body,
       claim: { address, ageMs: Math.max(0, now() - receivedAtMs) },
+      network: networkOf(address),
       answerMaxMs,
     });
     const json = parseJson(answer.body);

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { errorStatus } from '@meridian/contract/errors';
 import { PeerError, passedHeaders } from '@meridian/peers/peers';
+import { networkOf } from '@meridian/runtime/http/address';
 import { ApiError } from '@meridian/runtime/http/api-error';
 import type { Context } from 'hono';
 import { createClientAddress } from '../auth/client-address.ts';
@@ -44,13 +45,15 @@ export function createHandOn(deps: Pick<QueryDeps, 'peers' | 'config' | 'logger'
     if (c.get('peer'))
       throw new ApiError('service-unavailable', 'The regions disagree about which of them serves this.');
     const { method } = c.req;
+    const address = addressOf(c);
     const ask = (body?: Buffer) =>
       peers.ask(region, {
         method,
         path: target,
         headers: { ...passedHeaders(headersOf(c)), 'x-request-id': c.get('requestId') },
         body,
-        claim: { address: addressOf(c), ageMs: 0 },
+        claim: { address, ageMs: 0 },
+        network: networkOf(address),
         signal: clientSignal(c),
         answerMaxMs: config.questionLimits.waitMaxMs + questionMaxMs,
       });
