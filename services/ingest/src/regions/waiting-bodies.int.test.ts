@@ -29,7 +29,8 @@ test('batches that wait for the answer of another region take 64 MB at most; oth
   expect(mostWaiting).toBeGreaterThan(1);
   expect(mostWaiting).toBeLessThanOrEqual(6);
   regions.wayTo.eu.setTargets(targetAt(regions.eu.port));
+  silent.closeAllConnections();
+  silent.close();
   await expect.poll(send, { interval: 1_000, timeout: 30_000 }).toBe(200);
   await regions.stop();
-  silent.close();
 }, 90_000);
