@@ -4,7 +4,7 @@ import { ShareTokenRecord } from './shares.ts';
 
 export const AccountRole = z.enum(['admin', 'user', 'view-only']);
 
-const Username = z.string().trim().min(1).max(255);
+export const Username = z.string().trim().min(1).max(255);
 const NewPassword = z.string().min(8).max(255);
 
 export const LoginBody = z.object({ username: Username, password: z.string().min(1).max(255) });

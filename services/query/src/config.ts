@@ -1,3 +1,4 @@
+import { Username } from '@meridian/contract/accounts';
 import { PeerSettings } from '@meridian/peers/peer-settings';
 import {
   appSecret,
@@ -51,7 +52,7 @@ export const QueryEnvironment = z.object({
   /**
    * The account that the first start creates on self-hosted; its password is generated and shown once when not given.
    */
-  ADMIN_USERNAME: z.string().default('admin'),
+  ADMIN_USERNAME: Username.default('admin'),
   ADMIN_PASSWORD: z.string().min(8).max(255).optional(),
   ...QuestionSettings.shape,
   LOG_LEVEL: logLevel.default('info'),
