@@ -44,6 +44,7 @@ export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
       response,
       requestId: requestId(request.headers['x-request-id']),
       claim: claim ?? undefined,
+      unpackedBody: undefined,
       startedAt: performance.now(),
       watch: claim === null ? { ...watch, refused } : watch,
     };

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { createBrotliCompress, createDeflate, createGzip } from 'node:zlib';
+import { createBrotliCompress, createDeflate, createGzip, gzipSync } from 'node:zlib';
 import { rawExchange, statusesOf } from '@meridian/runtime/http/test-raw-exchange';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { chrome, startTestIngest } from './ingest-fixtures.ts';
@@ -95,4 +96,43 @@ test('bodies that are held back are 503 beyond 128 MB, the stillest first, and k
     for (const socket of sockets) socket.destroy();
   }
   await expect.poll(async () => (await ingest.batch(large)).status).toBe(200);
+}, 60_000);
+
+/** Posts packed batches whose last bytes come at the same moment; gives index and status of each as it is answered. */
+async function postTogether(bodies: Buffer[]): Promise<[number, number][]> {
+  const answers: [number, number][] = [];
+  const sockets = await Promise.all(
+    bodies.map(async (body) => {
+      const socket = connect(ingest.port, '127.0.0.1').setEncoding('latin1');
+      socket.on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      socket.write(batchHead(`Content-Encoding: gzip\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n`));
+      await once(socket, 'data');
+      socket.write(body.subarray(0, -1));
+      return socket;
+    }),
+  );
+  await Promise.all(
+    sockets.map(async (socket, i) => {
+      socket.write(bodies[i]?.subarray(-1) ?? '');
+      const [text] = await once(socket, 'data');
+      for (const status of statusesOf(text)) answers.push([i, status]);
+    }),
+  );
+  return answers;
+}
+
+test('packed bodies that unpack to 5 MB each and come at once take turns: a small one is not behind them, and all of events are taken', async () => {
+  const website = await ingest.newWebsite();
+  const small = [{ type: 'event', payload: { website, url: '/small' } }];
+  expect((await ingest.batch(small)).status).toBe(200);
+  const bombs: Buffer[] = Array(100).fill(gzipSync('x'.repeat(5_000_000)));
+  const answers = await postTogether([...bombs, gzipSync(JSON.stringify(small))]);
+  expect(answers.slice(0, 50)).toContainEqual([100, 200]);
+  expect(answers.map(([, status]) => status).sort()).toEqual([200, ...Array(100).fill(400)]);
+
+  const data = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`key${i}`, 'x'.repeat(1_990)]));
+  const events = Array.from({ length: 25 }, (_, i) => ({ type: 'event', payload: { website, url: `/${i}`, data } }));
+  const taken = await postTogether(Array(60).fill(gzipSync(JSON.stringify(events))));
+  expect(taken.map(([, status]) => status)).toEqual(Array(60).fill(200));
 }, 60_000);

@@ -76,9 +76,35 @@ test('what came whole is not given up, and counts until it is let go of', () => 
   expect(refusals(hold(3))).toEqual([[0, 'service-unavailable']]);
 });
 
+test('what a body unpacks to takes the place of the packed one; all such have half of the memory', () => {
+  const packed = hold(65);
+  for (const body of packed) body.whole();
+  expect(packed.map((body) => body.unpackTo(mb))).toEqual([...Array(64).fill(true), false]);
+  expect(refusals(packed)).toEqual([[64, 'service-unavailable']]);
+  expect(refusals(hold(64))).toEqual([]);
+  packed[0]?.letGo();
+  const [next] = hold(1);
+  next?.whole();
+  expect([next?.unpackTo(Buffer.concat([mb, mb])), next?.refusal]).toEqual([false, 'service-unavailable']);
+});
+
+test('what a body unpacks to is held before what grows, and not before what came whole', () => {
+  const growing = hold(64);
+  for (const body of hold(62)) body.whole();
+  const unpacked = hold(2);
+  for (const body of unpacked) body.whole();
+  const twoMb = Buffer.concat([mb, mb]);
+  expect(unpacked[0]?.unpackTo(twoMb)).toBe(true);
+  expect(refusals(growing)).toEqual([[0, 'service-unavailable']]);
+  for (const body of growing) body.whole();
+  expect([unpacked[1]?.unpackTo(twoMb), unpacked[1]?.refusal]).toEqual([false, 'service-unavailable']);
+});
+
 test('bodies that were let go of, refused or too large leave nothing behind', () => {
   for (let round = 0; round < 3; round++) {
     for (const body of hold(200)) {
+      body.whole();
+      body.unpackTo(mb);
       body.letGo();
       body.letGo();
     }

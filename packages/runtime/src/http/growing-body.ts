@@ -6,11 +6,20 @@ import type { ErrorCode } from '@meridian/contract/errors';
  */
 const allMaxBytes = 134_217_728;
 
+/**
+ * What the unpacked ones may take of it: of those a few KB become 5 MB, and while they are answered slowly they keep
+ * out nobody whose body came as it is.
+ */
+const unpackedMaxBytes = allMaxBytes / 2;
+
 /** Why a body was given up: it is too large, or others needed the memory. */
 export type BodyRefusal = Extract<ErrorCode, 'payload-too-large' | 'service-unavailable'>;
 
 /** In buffers. Of the process, whose memory is one, and not of a service in it. */
 let heldBytes = 0;
+
+/** Of them in unpacked bodies. */
+let unpackedBytes = 0;
 
 /** Bodies of which more is to come, first that of which nothing has come for the longest. */
 const growing = new Set<GrowingBody>();
@@ -26,6 +35,7 @@ export class GrowingBody {
   private readonly onRefusal: ((refusal: BodyRefusal) => void) | undefined;
   private buffer: Buffer = nothing;
   private bytes = 0;
+  private isUnpacked = false;
 
   constructor(maxBytes: number, onRefusal?: (refusal: BodyRefusal) => void) {
     this.maxBytes = maxBytes;
@@ -61,11 +71,23 @@ export class GrowingBody {
     return this.buffer;
   }
 
+  /** What it unpacks to takes the place of the whole body. False when there is no room: then it was given up. */
+  unpackTo(unpacked: Buffer): boolean {
+    this.isUnpacked = true;
+    unpackedBytes += this.buffer.length;
+    this.keep(unpacked);
+    if (heldBytes > allMaxBytes) makeRoom();
+    if (heldBytes <= allMaxBytes && unpackedBytes <= unpackedMaxBytes) return true;
+    this.refuse('service-unavailable');
+    return false;
+  }
+
   /** No more of it is wanted, or comes. */
   letGo(): void {
     growing.delete(this);
     this.bytes = 0;
     this.keep(nothing);
+    this.isUnpacked = false;
   }
 
   /** Gives it up. */
@@ -83,6 +105,7 @@ export class GrowingBody {
 
   private keep(buffer: Buffer): void {
     heldBytes += buffer.length - this.buffer.length;
+    if (this.isUnpacked) unpackedBytes += buffer.length - this.buffer.length;
     this.buffer = buffer;
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, errorBody, type FieldErrors, problemBody, wantsProblem } from '@meridian/contract/errors';
 import type { PeerClaim } from '@meridian/peers/peer-claim';
+import type { GrowingBody } from '@meridian/runtime/http/growing-body';
 import type { ForeignAnswer } from '../regions/hand-on-events.ts';
 import type { RouteWatch } from '../route-watch.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
@@ -12,6 +13,8 @@ export type Exchange = {
   requestId: string;
   /** What another region says of it that has handed it on; undefined where a client sent it. */
   claim: PeerClaim | undefined;
+  /** One that came packed: what it is now takes memory until the request is answered. */
+  unpackedBody: GrowingBody | undefined;
   /** On the clock of `performance.now`. */
   startedAt: number;
   watch: RouteWatch;
@@ -50,7 +53,8 @@ export function answerPreflight(exchange: Exchange): void {
 }
 
 function answer(exchange: Exchange, status: number, headers: string[], body: string): void {
-  const { request, requestId } = exchange;
+  const { request, requestId, unpackedBody } = exchange;
+  unpackedBody?.letGo();
   const { origin } = request.headers;
   headers.push('x-request-id', requestId, 'x-content-type-options', 'nosniff');
   if (status !== 204) headers.push('content-length', String(body.length));

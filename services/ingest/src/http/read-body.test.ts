@@ -1,19 +1,31 @@
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import type { Exchange } from './answer.ts';
 import { createBodyReader } from './read-body.ts';
 
 const max = 1_024;
 const readBody = createBodyReader();
+const exchanges: Pick<Exchange, 'request' | 'unpackedBody'>[] = [];
+afterEach(() => {
+  for (const exchange of exchanges.splice(0)) answered(exchange);
+});
 
-function read(chunks: (string | Buffer)[], headers: Record<string, string> = {}) {
+const answered = ({ unpackedBody }: Pick<Exchange, 'unpackedBody'>) => unpackedBody?.letGo();
+
+/** A request of such a body, which is not answered before the test ends unless it says so. */
+function newExchange(chunks: (string | Buffer)[], headers: Record<string, string> = {}) {
   const stream = Readable.from(
     chunks.map((chunk) => Buffer.from(chunk as string)),
     { objectMode: false },
   );
-  return readBody(Object.assign(stream, { headers }) as unknown as IncomingMessage, max);
+  const exchange = { request: Object.assign(stream, { headers }) as unknown as Exchange['request'] };
+  exchanges.push(Object.assign(exchange, { unpackedBody: undefined }));
+  return exchange as (typeof exchanges)[number];
 }
+
+const read = (chunks: (string | Buffer)[], headers: Record<string, string> = {}, maxBytes = max) =>
+  readBody(newExchange(chunks, headers), maxBytes);
 
 test.each([
   [['{"a":1}'], '{"a":1}'],
@@ -86,8 +98,7 @@ test('a body that would unpack to 100 MB costs no memory', async () => {
   ] as const;
   const before = process.memoryUsage().rss;
   for (const [encoding, bomb] of bombs) {
-    const request = Object.assign(Readable.from([bomb]), { headers: { 'content-encoding': encoding } });
-    expect(await readBody(request as unknown as IncomingMessage, 1_000_000)).toMatchObject({
+    expect(await read([bomb], { 'content-encoding': encoding }, 1_000_000)).toMatchObject({
       code: 'payload-too-large',
     });
   }
@@ -99,4 +110,59 @@ test.each([16, 18, 22, 23, 24])('a brotli window of 2^%i bytes is taken up to 4 
   const body = await read([packed], { 'content-encoding': 'br' });
   if (bits <= 22) expect(String(body)).toBe('{"a":1}');
   else expect(body).toMatchObject({ code: 'bad-request', message: expect.stringContaining('window') });
+});
+
+const batchMax = 5_242_880;
+const gzip = { 'content-encoding': 'gzip' };
+const packedMb = (mb: number) => gzipSync(Buffer.alloc(mb * 1_048_576, ' '));
+
+test('of packed bodies that come together a turn has one large one, and the small are not behind the large', async () => {
+  const large = packedMb(5);
+  let inTurn: string[] = [];
+  const turns: string[][] = [];
+  const all = [...Array(12).fill(large), gzipSync('{}'), large, '{}'].map(async (body, i) => {
+    const isPlain = body === '{}';
+    const exchange = newExchange([body], isPlain ? {} : gzip);
+    const length = ((await readBody(exchange, batchMax)) as Buffer).length;
+    answered(exchange);
+    inTurn.push(isPlain ? 'plain' : length > 2 ? 'large' : 'small');
+    return i;
+  });
+  const isDone = Promise.all(all).then(() => true);
+  while (!(await Promise.race([isDone, new Promise((next) => setImmediate(next))]))) {
+    if (inTurn.length > 0) turns.push(inTurn);
+    inTurn = [];
+  }
+  if (inTurn.length > 0) turns.push(inTurn);
+  expect(turns.map((turn) => turn.filter((kind) => kind === 'large').length).every((count) => count <= 1)).toBe(true);
+  const order = turns.flat();
+  expect(order).toHaveLength(15);
+  expect(order.slice(0, 5)).toEqual(expect.arrayContaining(['small', 'plain']));
+});
+
+test('what packed bodies unpack to counts until they are answered: beyond 64 MB they are 503, and plain ones are read', async () => {
+  const large = packedMb(5);
+  const unanswered = Array.from({ length: 14 }, () => newExchange([large], gzip));
+  const bodies = await Promise.all(unanswered.map((exchange) => readBody(exchange, batchMax)));
+  expect(bodies.map((body) => Buffer.isBuffer(body))).toEqual([...Array(12).fill(true), false, false]);
+  expect(bodies.at(-1)).toMatchObject({ code: 'service-unavailable' });
+  expect(await read([Buffer.alloc(batchMax)], {}, batchMax)).toHaveLength(batchMax);
+  expect(await read([large], gzip, batchMax)).toMatchObject({ code: 'service-unavailable' });
+  for (const exchange of unanswered.slice(0, 1)) answered(exchange);
+  expect(await read([large], gzip, batchMax)).toHaveLength(batchMax);
+});
+
+test('more than 100 large ones do not wait', async () => {
+  const large = packedMb(1);
+  const bodies = await Promise.all(
+    Array.from({ length: 110 }, async () => {
+      const exchange = newExchange([large], gzip);
+      const body = await readBody(exchange, batchMax);
+      answered(exchange);
+      return Buffer.isBuffer(body) ? 'read' : body.code;
+    }),
+  );
+  const refused = bodies.filter((body) => body !== 'read');
+  expect(new Set(refused)).toEqual(new Set(['service-unavailable']));
+  expect(refused.length).toBeLessThanOrEqual(10);
 });

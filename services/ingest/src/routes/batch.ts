@@ -17,7 +17,7 @@ import type { RouteDeps } from './send.ts';
 export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
   const { readBody, collect, senderOf } = deps;
   return async (exchange) => {
-    const json = parseJsonRequest(exchange, await readBody(exchange.request, batchBodyMaxBytes));
+    const json = parseJsonRequest(exchange, await readBody(exchange, batchBodyMaxBytes));
     if (!json) return;
     const elements = toBatchElements(json.value);
     if (!elements) return answerError(exchange, 'bad-request', 'The body must be an array of events.');

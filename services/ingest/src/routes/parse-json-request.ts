@@ -1,6 +1,6 @@
 import { answerError, type Exchange } from '../http/answer.ts';
 import { parseJson } from '../http/parse-json.ts';
-import type { BodyFault } from '../http/read-body.ts';
+import type { BodyFault } from '../http/unpack-bodies.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
 
 export type JsonRequest = { body: Buffer; value: unknown; hasEscapes: boolean; idempotencyKey: string | undefined };

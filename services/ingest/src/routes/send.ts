@@ -25,7 +25,7 @@ export type RouteDeps = AppendDeps & {
 export function createSendRoute(deps: RouteDeps): (exchange: Exchange) => Promise<void> {
   const { readBody, collect, senderOf, tokens, counts } = deps;
   return async (exchange) => {
-    const json = parseJsonRequest(exchange, await readBody(exchange.request, sendBodyMaxBytes));
+    const json = parseJsonRequest(exchange, await readBody(exchange, sendBodyMaxBytes));
     if (!json) return;
     const sender = senderOf(exchange.request, exchange.claim);
     const decision = collect(json.value, sender, json.hasEscapes);

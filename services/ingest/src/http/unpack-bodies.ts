@@ -1,0 +1,98 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import type { ErrorCode } from '@meridian/contract/errors';
+import type { GrowingBody } from '@meridian/runtime/http/growing-body';
+
+export type BodyFault = { code: ErrorCode; message: string };
+
+export type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+
+// In this thread: the thread pool may be busy with what takes long, such as passwords, and at most 5 MB come out here.
+export const decompressions = new Map<string, Decompress>([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** What is unpacked first: as much as `/send` takes, and most batches have. */
+const smallMaxBytes = 65_536;
+/** For how long the small ones of a turn are unpacked; of the start of a large one that takes 10 ms at most. */
+const turnMs = 10;
+/** Large ones that wait. The work of some seconds; more are refused. */
+const largeMax = 100;
+
+/** A body that came whole, to be unpacked to at most `maxBytes`; `settle` hears of it unless it is refused. */
+export type PackedBody = {
+  growing: GrowingBody;
+  packed: Buffer;
+  decompress: Decompress;
+  maxBytes: number;
+  settle: (unpacked: Buffer | BodyFault) => void;
+};
+
+/**
+ * Unpacks bodies, in each turn of the event loop small ones and at most one large: a few KB become 5 MB, and what many
+ * of them become at once would take all memory, and all others' time. Which is large is seen by unpacking its start.
+ */
+export function createUnpacker(): (body: PackedBody) => void {
+  let arrived: PackedBody[] = [];
+  const large: PackedBody[] = [];
+
+  function goOn(): void {
+    const untilMs = performance.now() + turnMs;
+    let done = 0;
+    for (const body of arrived) {
+      unpackSmall(body);
+      done++;
+      if (performance.now() > untilMs) break;
+    }
+    arrived = arrived.slice(done);
+    const first = large.shift();
+    if (first) give(first, unpack(first, first.maxBytes));
+    if (arrived.length + large.length > 0) setImmediate(goOn);
+  }
+
+  function unpackSmall(body: PackedBody): void {
+    const unpacked = unpack(body, Math.min(smallMaxBytes, body.maxBytes));
+    if (unpacked !== tooLarge || body.maxBytes <= smallMaxBytes) give(body, unpacked);
+    else if (large.length < largeMax) large.push(body);
+    else body.growing.refuse('service-unavailable');
+  }
+
+  return (body) => {
+    if (arrived.length + large.length === 0) setImmediate(goOn);
+    arrived.push(body);
+  };
+}
+
+const tooLarge = Symbol('too large');
+
+function give({ growing, settle }: PackedBody, unpacked: Buffer | BodyFault | typeof tooLarge): void {
+  if (unpacked === tooLarge) growing.refuse('payload-too-large');
+  else if (!Buffer.isBuffer(unpacked) || growing.unpackTo(unpacked)) settle(unpacked);
+}
+
+const largeWindow: BodyFault = {
+  code: 'bad-request',
+  message: 'The window of a brotli stream must not be larger than 4 MB.',
+};
+
+/**
+ * Whether the stream asks for a window of 8 or 16 MB (RFC 7932, 9.1). The decoder fills the window before it gives the
+ * first byte, so 77 bytes would cost 35 milliseconds, whatever the limit; encoders take 4 MB unless they are told
+ * otherwise.
+ */
+function hasLargeWindow(body: Buffer): boolean {
+  const first = body[0] ?? 0;
+  return (first & 1) === 1 && ((first >> 1) & 7) > 5;
+}
+
+function unpack({ packed, decompress }: PackedBody, maxBytes: number): Buffer | BodyFault | typeof tooLarge {
+  if (decompress === brotliDecompressSync && hasLargeWindow(packed)) return largeWindow;
+  try {
+    return decompress(packed, { maxOutputLength: maxBytes });
+  } catch (error) {
+    const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    return isTooLarge ? tooLarge : { code: 'bad-request', message: 'The compressed body cannot be read.' };
+  }
+}
