@@ -45,6 +45,18 @@ test('an accepted event is in the event log when the answer comes, with the sess
   expect(answer.cache.length).toBeGreaterThan(100);
 });
 
+test('beside thousands of made-up websites none is refused for want of a lookup, and first events are taken', async () => {
+  const unseen = await Promise.all(Array.from({ length: 10 }, () => ingest.newWebsite()));
+  const madeUp = () => Array.from({ length: 1_000 }, () => event({ website: randomUUID(), url: '/' }));
+  const batches = Array.from({ length: 4 }, () => ingest.batch(madeUp()));
+  const first = await Promise.all(unseen.map((id) => ingest.send(event({ website: id, url: '/' }))));
+  expect(first.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  for (const reply of await Promise.all(batches)) {
+    const codes = json(reply).details.map(({ response }: { response: { error: object } }) => response.error);
+    expect(codes).toEqual(Array(1_000).fill(expect.objectContaining({ code: 'bad-request' })));
+  }
+});
+
 test('ignored events answer beep with the reason and are not stored', async () => {
   await newWebsite();
   for (const [reason, payload, headers] of [

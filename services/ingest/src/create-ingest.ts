@@ -30,7 +30,7 @@ export type IngestDeps = {
   redis: Redis;
   /** A `worker` connection for news of websites alone: a connection that listens can do nothing else. */
   subscriber: Redis;
-  registry: Pick<Registry, 'findWebsiteStatus'>;
+  registry: Pick<Registry, 'findWebsiteStatuses'>;
   /** The other regions. */
   peers: Peers;
   config: Readonly<CollectSettings>;
@@ -45,7 +45,7 @@ export type IngestDeps = {
 export async function createIngest(deps: IngestDeps): Promise<IngestHandler> {
   const { redis, subscriber, registry, peers, config, counts, logger, now = Date.now } = deps;
   const websites = createWebsiteDirectory({
-    findWebsiteStatus: registry.findWebsiteStatus,
+    findWebsiteStatuses: registry.findWebsiteStatuses,
     reportOutage: createOutageLog(logger, 'websites were not looked up'),
     now,
   });

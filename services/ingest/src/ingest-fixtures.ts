@@ -4,13 +4,14 @@ import { createPeers } from '@meridian/peers/peers';
 import { toLogBatch } from '@meridian/queue/log-batch';
 import { eventsKeys } from '@meridian/queue/log-keys';
 import { eventsOf } from '@meridian/queue/test-events';
+import type { Registry } from '@meridian/registry/registry';
 import { createTestRegistry } from '@meridian/registry/registry-fixtures';
 import { listen } from '@meridian/runtime/http/server';
 import { createLogger } from '@meridian/runtime/logger';
 import { connectRedis } from '@meridian/runtime/redis';
 import { createCollectCounts } from './collect-counts.ts';
 import { CollectSettings } from './config.ts';
-import { createIngest, type IngestDeps } from './create-ingest.ts';
+import { createIngest } from './create-ingest.ts';
 import { createProcessRoutes } from './process-routes.ts';
 
 export const chrome =
@@ -26,7 +27,8 @@ export async function startTestIngest(
   settings: Record<string, string> = {},
   options: {
     redisUrl?: string;
-    findWebsiteStatus?: IngestDeps['registry']['findWebsiteStatus'];
+    /** Asked for each website in place of the registry. */
+    findWebsiteStatus?: Registry['findWebsiteStatus'];
     now?: () => number;
   } = {},
 ) {
@@ -42,7 +44,15 @@ export async function startTestIngest(
   await redis.connect();
 
   const config = CollectSettings.parse({ APP_SECRET: 'a secret of at least thirty-two bytes', ...settings });
-  const registry = { findWebsiteStatus: options.findWebsiteStatus ?? fixtures.registry.findWebsiteStatus };
+  const { findWebsiteStatus } = options;
+  const registry = findWebsiteStatus
+    ? {
+        async findWebsiteStatuses(ids: readonly string[]) {
+          const found = await Promise.all(ids.map(async (id) => [id, await findWebsiteStatus(id)] as const));
+          return new Map(found.flatMap(([id, status]) => (status ? [[id, status]] : [])));
+        },
+      }
+    : fixtures.registry;
   const counts = createCollectCounts();
   const handle = await createIngest({
     redis,

@@ -8,10 +8,12 @@ const live: WebsiteStatus = { region: 'us', resetAt: null, deleted: false };
 function setUp() {
   const state = { status: live as WebsiteStatus | null, isAway: false, questions: 0, reports: 0, nowMs: 0 };
   const directory = createWebsiteDirectory({
-    findWebsiteStatus: async () => {
+    findWebsiteStatuses: async (ids) => {
       state.questions++;
       if (state.isAway) throw new Error('away');
-      return state.status;
+      const { status } = state;
+      await nextTurn();
+      return new Map(status ? ids.map((id) => [id, status]) : []);
     },
     reportOutage: () => state.reports++,
     now: () => state.nowMs,
@@ -19,8 +21,12 @@ function setUp() {
   return { state, directory };
 }
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Lets a refresh in the background come to its end. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 3; turns++) await nextTurn();
+}
 
 test('a website is asked for once, also by many events at once', async () => {
   const { state, directory } = setUp();
@@ -28,6 +34,21 @@ test('a website is asked for once, also by many events at once', async () => {
   expect(first).toEqual([{ region: 'us' }, { region: 'us' }, { region: 'us' }]);
   expect(directory.find('w')).toEqual({ region: 'us' });
   expect(state.questions).toBe(1);
+});
+
+test('thousands of ids at once keep no website waiting for a question of its own: a question asks for a thousand', async () => {
+  const asked: number[] = [];
+  const directory = createWebsiteDirectory({
+    async findWebsiteStatuses(ids) {
+      asked.push(ids.length);
+      return new Map(ids.includes('w') ? [['w', live]] : []);
+    },
+    reportOutage: () => {},
+  });
+  const madeUp = Array.from({ length: 4_000 }, (_, i) => directory.find(`w${i}`));
+  expect(await directory.find('w')).toEqual({ region: 'us' });
+  expect(new Set(await Promise.all(madeUp))).toEqual(new Set([null]));
+  expect(asked).toEqual([1_000, 1_000, 1_000, 1_000, 1]);
 });
 
 test('a known website is answered at once after a minute too, and refreshed in the background', async () => {
@@ -90,6 +111,8 @@ test('news of a change counts at once, also for what is being looked up at that 
 
   directory.forget('w');
   const askedBefore = directory.find('w');
+  await nextTurn();
+  expect(state.questions).toBe(3);
   state.status = live;
   directory.forget('w');
   await askedBefore;
@@ -110,10 +133,10 @@ test('when news may have been missed, every website is asked about again, and se
 test('made-up ids cannot pile up lookups without end', async () => {
   const errors: unknown[] = [];
   const directory = createWebsiteDirectory({
-    findWebsiteStatus: () => new Promise(() => {}),
+    findWebsiteStatuses: () => new Promise(() => {}),
     reportOutage: (error) => errors.push(error),
   });
-  for (let i = 0; i < 1_000; i++) directory.find(`w${i}`);
+  for (let i = 0; i < 50_000; i++) directory.find(`w${i}`);
   await expect(directory.find('one more')).rejects.toThrow('Too many');
   expect(errors).toHaveLength(1);
 });

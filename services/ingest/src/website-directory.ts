@@ -26,20 +26,31 @@ const refreshAfterMs = 60_000;
 const refreshRetryMs = 5_000;
 /** Short, so that a website that is created now takes events now, even if the news of it is lost. */
 const unknownLifeMs = 1_000;
-/** More are refused, so that made-up ids cannot pile up work for the registry. */
-const lookupsMax = 1_000;
+/** More are refused, so that made-up ids cannot pile up while the registry is slow: each takes about a KB. */
+const lookupsMax = 50_000;
+/** Of one question to the registry. */
+const idsMax = 1_000;
+
+/** A lookup that the next question asks. */
+type OpenLookup = {
+  websiteId: string;
+  resolve: (status: WebsiteStatus | undefined) => void;
+  reject: (error: unknown) => void;
+};
 
 export function createWebsiteDirectory(options: {
-  findWebsiteStatus(websiteId: string): Promise<WebsiteStatus | null>;
-  /** Hears of every lookup that failed, also of those that no event waited for. */
+  /** See `Registry`. What is looked up in one turn of the event loop is asked in one question, 1,000 at most. */
+  findWebsiteStatuses(websiteIds: readonly string[]): Promise<ReadonlyMap<string, WebsiteStatus>>;
+  /** Hears of every question that failed, also of those that no event waited for. */
   reportOutage: (error: unknown) => void;
   /** Unix ms. */
   now?: () => number;
 }): WebsiteDirectory {
-  const { findWebsiteStatus, reportOutage, now = Date.now } = options;
+  const { findWebsiteStatuses, reportOutage, now = Date.now } = options;
   const known = new Lru<string, Entry>(rememberedWebsites);
   const unknownUntilMs = new Lru<string, number>(rememberedUnknown);
   const lookups = new Map<string, Promise<KnownWebsite | null>>();
+  let open: OpenLookup[] = [];
   let doubts = 0;
 
   function lookUp(websiteId: string): Promise<KnownWebsite | null> {
@@ -59,13 +70,31 @@ export function createWebsiteDirectory(options: {
     return lookup;
   }
 
-  async function ask(websiteId: string): Promise<WebsiteStatus | null> {
+  function ask(websiteId: string): Promise<WebsiteStatus | undefined> {
+    if (lookups.size >= lookupsMax) {
+      const error = new Error('Too many websites are being looked up');
+      reportOutage(error);
+      return Promise.reject(error);
+    }
+    return new Promise((resolve, reject) => {
+      if (open.length === 0) setImmediate(askOpen);
+      open.push({ websiteId, resolve, reject });
+    });
+  }
+
+  function askOpen(): void {
+    const together = open;
+    open = [];
+    for (let i = 0; i < together.length; i += idsMax) void answer(together.slice(i, i + idsMax));
+  }
+
+  async function answer(asked: readonly OpenLookup[]): Promise<void> {
     try {
-      if (lookups.size >= lookupsMax) throw new Error('Too many websites are being looked up');
-      return await findWebsiteStatus(websiteId);
+      const statuses = await findWebsiteStatuses(asked.map(({ websiteId }) => websiteId));
+      for (const { websiteId, resolve } of asked) resolve(statuses.get(websiteId));
     } catch (error) {
       reportOutage(error);
-      throw error;
+      for (const { reject } of asked) reject(error);
     }
   }
 
