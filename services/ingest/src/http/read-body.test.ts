@@ -6,7 +6,7 @@ import { createBodyReader } from './read-body.ts';
 
 const max = 1_024;
 const readBody = createBodyReader();
-const exchanges: Pick<Exchange, 'request' | 'unpackedBody'>[] = [];
+const exchanges: Parameters<typeof readBody>[0][] = [];
 afterEach(() => {
   for (const exchange of exchanges.splice(0)) answered(exchange);
 });
@@ -20,7 +20,7 @@ function newExchange(chunks: (string | Buffer)[], headers: Record<string, string
     { objectMode: false },
   );
   const exchange = { request: Object.assign(stream, { headers }) as unknown as Exchange['request'] };
-  exchanges.push(Object.assign(exchange, { unpackedBody: undefined }));
+  exchanges.push(Object.assign(exchange, { claim: undefined, unpackedBody: undefined }));
   return exchange as (typeof exchanges)[number];
 }
 

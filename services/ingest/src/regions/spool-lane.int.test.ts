@@ -61,6 +61,27 @@ const laterAnswer = (elements: unknown[], { code = '', status = 0, reason = '' }
   return { status: 200, body: { ...counted, details, ignoredDetails, cache: null } };
 };
 
+test('what is within the limits here is within them there, however much longer it becomes on its way', async () => {
+  for (const isAway of [false, true]) {
+    const website = regions.newWebsite('eu');
+    const start = (url: string) => `{"type":"event","payload":{"website":"${website}","url":"${url}","title":"`;
+    // Bytes that are no UTF-8 become three, and numbers are written out.
+    const notUtf8 = (bytes: number) => Buffer.alloc(bytes, 0xff);
+    const numbers = `[${Array(290_000).fill('1e20').join()}]`;
+    const sent = Buffer.concat([Buffer.from(start('/send')), notUtf8(60_000), Buffer.from('"}}')]);
+    const batch = Buffer.concat([
+      Buffer.from(`[${start('/batch')}`),
+      notUtf8(3_700_000),
+      Buffer.from(`","x":${numbers}}}]`),
+    ]);
+    if (isAway) regions.wayTo.eu.goDown();
+    expect([(await regions.us.send(sent)).status, (await regions.us.batch(batch)).status]).toEqual([200, 200]);
+    regions.wayTo.eu.goUp();
+    await expect.poll(() => regions.waitingIn('us')).toBe(0);
+    expect(await regions.urlsStored('eu', website)).toEqual(['/batch', '/send']);
+  }
+});
+
 test('what the region cannot take while its registry is away goes round with a pause, keeps nothing waiting, and is stored once', async () => {
   const { us, eu } = regions;
   const [known, unknown] = [regions.newWebsite('eu'), regions.newWebsite('eu')];
