@@ -98,7 +98,7 @@ export function createCollect(deps: CollectDeps): Collect {
     return website instanceof Promise
       ? website.then(
           (found) => decide(deps, found, event, sender, client, profile),
-          () => unavailable, // the directory reports it
+          () => notLookedUp, // the directory reports it
         )
       : decide(deps, website, event, sender, client, profile);
   };
@@ -111,12 +111,14 @@ const ignored = {
 } as const satisfies Record<IgnoreReason, OwnOutcome>;
 
 const unknownWebsite = faultyField({ field: 'payload.website', fault: 'is not a known website' });
-/** The registry or the website's region cannot be asked. */
+/** The website's region cannot be asked, or the regions disagree about which it is. */
 export const unavailable: Rejection = {
   kind: 'rejected',
   code: 'service-unavailable',
   message: 'The event cannot be taken at the moment.',
 };
+/** The registry cannot be asked. */
+export const notLookedUp: Rejection = { ...unavailable };
 
 function faultyField({ field, fault }: EventFault): Rejection {
   const properties = { [field]: { errors: [fault] } };

@@ -218,6 +218,25 @@ test('what another region leaves out or refuses of a batch counts there, and not
   expect(countsOf()).toEqual([before[0], before[1]?.map((count) => count + 1)]);
 });
 
+test('a batch with a key of which the other region cannot look up a website is not answered by halves for a day: it is refused as a whole, or waits', async () => {
+  for (const regions of [plain, spooling]) {
+    const [us, eu, unseen] = [regions.newWebsite('us'), regions.newWebsite('eu'), regions.newWebsite('eu')];
+    expect((await regions.eu.send(event(eu, '/0'))).status).toBe(200);
+    const body = [event(us, '/1'), event(eu, '/2'), event(unseen, '/3')];
+    headers = { 'idempotency-key': randomUUID() };
+    regions.withoutRegistry.add('eu');
+    const first = await regions.us.batch(body, headers);
+    expect(first.status).toBe(regions === plain ? 503 : 200);
+    expect(await regions.urlsStored('eu', eu)).toEqual(['/0']);
+    regions.withoutRegistry.delete('eu');
+    await expect.poll(() => regions.waitingIn('us')).toBe(0);
+    for (const region of ['us', 'eu', 'us'] as const)
+      expect(JSON.parse((await regions[region].batch(body, headers)).text)).toMatchObject({ processed: 3, errors: 0 });
+    const stored = [await regions.urlsStored('us', us), await regions.urlsStored('eu', eu)];
+    expect([...stored, await regions.urlsStored('eu', unseen)]).toEqual([['/1'], ['/0', '/2'], ['/3']]);
+  }
+});
+
 test('a client cannot name its request as another one', async () => {
   const eu = plain.newWebsite('eu');
   for (const url of ['/1', '/2']) {

@@ -2,10 +2,10 @@ import { batchBodyMaxBytes, batchEventsMax } from '@meridian/contract/collect';
 import type { Placement } from '@meridian/queue/placement';
 import { BatchDraft, toBatchAnswer, toBatchDraft } from '../answers.ts';
 import { toBatchElements } from '../batch-elements.ts';
-import { type CollectOutcome, unavailable } from '../collect.ts';
+import { type CollectOutcome, notLookedUp, unavailable } from '../collect.ts';
 import { countDecision } from '../collect-counts.ts';
 import { answerError, answerForeign, answerJson, type Exchange } from '../http/answer.ts';
-import { identityOf, toIdempotency, toRecord } from '../idempotency.ts';
+import { identityHeader, identityOf, toIdempotency, toRecord } from '../idempotency.ts';
 import { elsewhere, settleRepeated } from '../regions/batch-parts.ts';
 import type { Handed } from '../regions/hand-on-events.ts';
 import { settleForeign } from '../regions/settle-foreign.ts';
@@ -32,9 +32,11 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     const firstElement = isPeer ? elements.find((element) => element !== null) : elements[0];
     const { idempotencyKey: key, body } = json;
     const identity = identityOf({ key, request: exchange.request, isPeer, firstElement, body });
-    // The key binds every later try to the first answer, and these events may be taken then. Another region, which has
-    // told its own sender already, learns of each event what became of it.
-    if (identity && !isPeer && outcomes.includes(unavailable))
+    // The key binds every later try to the first answer, and these events may be taken then. Of what another region has
+    // made a key for, it learns of each event what became of it; and what it sends again when the two disagree about a
+    // website would stand before all else that it keeps.
+    const isClientsKey = identity && (!isPeer || exchange.request.headers[identityHeader] !== undefined);
+    if (isClientsKey && (outcomes.includes(notLookedUp) || (!isPeer && outcomes.includes(unavailable))))
       return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
     const batch: Batch = { elements, outcomes, isForeign, sender, identity };
