@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import type { Exchange } from './answer.ts';
@@ -165,4 +167,24 @@ test('more than 100 large ones do not wait', async () => {
   const refused = bodies.filter((body) => body !== 'read');
   expect(new Set(refused)).toEqual(new Set(['service-unavailable']));
   expect(refused.length).toBeLessThanOrEqual(10);
+});
+
+test('of a body that was answered nothing stays with its connection, which keeps the latest request', async () => {
+  setFlagsFromString('--expose_gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  for (const [parts, headers] of [
+    [[Buffer.alloc(100_000), Buffer.alloc(100_000)], {}],
+    [[packedMb(5)], gzip],
+  ] as const) {
+    const exchange = newExchange([...parts], headers);
+    const kept = new WeakRef((await readBody(exchange, batchMax)) as Buffer);
+    answered(exchange);
+    await expect
+      .poll(() => {
+        collectGarbage();
+        return kept.deref() === undefined;
+      })
+      .toBe(true);
+    expect(exchange.request.readableEnded).toBe(true);
+  }
 });

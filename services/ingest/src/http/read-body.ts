@@ -16,8 +16,8 @@ export type BodyReader = (
 ) => Promise<Buffer | BodyFault>;
 
 /**
- * Reads a request's body, decompressed, of at most `clientMaxBytes`, or four times as much where another region hands it
- * on: no more is read, and no more is decompressed, than that.
+ * Reads a request's body, decompressed, of at most `clientMaxBytes`, or four times as much where another region hands
+ * it on: no more is read, and no more is decompressed, than that.
  * Any content type but a form is accepted. A fault is also that other bodies need its memory. Never settles when the
  * client goes away before all of it is here.
  * The bodies that arrive in one turn of the event loop are handed on together, one behind the other: the code that
@@ -45,8 +45,14 @@ export function createBodyReader(): BodyReader {
     if (Number(headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge(maxBytes));
 
     return new Promise((resolve) => {
+      let waiting: typeof resolve | null = resolve;
+      // Trap: a connection keeps its latest request with these listeners, and `resolve` keeps what it was called with.
+      const settle = (outcome: Buffer | BodyFault): void => {
+        waiting?.(outcome);
+        waiting = null;
+      };
       const growing = new GrowingBody(maxBytes, (refusal) =>
-        resolve(refusal === 'payload-too-large' ? tooLarge(maxBytes) : tooMany),
+        settle(refusal === 'payload-too-large' ? tooLarge(maxBytes) : tooMany),
       );
       request.on('data', (chunk: Buffer) => growing.add(chunk));
       request.on('close', () => {
@@ -57,12 +63,12 @@ export function createBodyReader(): BodyReader {
         if (!body) return;
         if (decompress) {
           exchange.unpackedBody = growing;
-          unpack({ growing, packed: body, decompress, maxBytes, settle: resolve });
+          unpack({ growing, packed: body, decompress, maxBytes, settle });
           return;
         }
         growing.letGo();
         if (arrived.length === 0) setImmediate(handOn);
-        arrived.push(() => resolve(body));
+        arrived.push(() => settle(body));
       });
     });
   };
