@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { type HttpServer, listen } from './server.ts';
 import { rawExchange, statusesOf } from './test-raw-exchange.ts';
@@ -171,6 +171,47 @@ test('of a connection one request is in hand at a time, few wait, and none is be
   expect(begun).toBe(201);
   expect(readBytes).toBeLessThan(200_000);
 });
+
+test.each([10, 1_000, 15_000, 60_000, 300_000])(
+  'requests with bodies of %i bytes that wait on a connection take little memory, and come whole',
+  async (bodyBytes) => {
+    const waits = 200;
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const got: number[] = [];
+    let socket: Socket | undefined;
+    const patient = await listen(
+      async (request, response) => {
+        socket ??= request.socket;
+        await held;
+        let bytes = 0;
+        for await (const chunk of request) bytes += chunk.length;
+        got.push(bytes);
+        response.end();
+      },
+      { port: 0, host: '127.0.0.1' },
+    );
+    servers.push(patient);
+    const client = connect(patient.port, '127.0.0.1').resume();
+    const one = `POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: ${bodyBytes}\r\n\r\n${'x'.repeat(bodyBytes)}`;
+    client.write(`GET /a HTTP/1.1\r\nHost: x\r\n\r\n${one.repeat(waits)}`);
+    let readBytes = -1;
+    // Until no more is read.
+    await vi.waitFor(
+      () => {
+        const before = readBytes;
+        readBytes = socket?.bytesRead ?? -1;
+        expect([readBytes, socket]).toEqual([before, expect.anything()]);
+      },
+      { interval: 100 },
+    );
+    expect(readBytes).toBeLessThan(200_000);
+    goOn();
+    await vi.waitFor(() => expect(got).toHaveLength(waits + 1), { timeout: 20_000 });
+    expect(got).toEqual([0, ...Array(waits).fill(bodyBytes)]);
+    client.destroy();
+  },
+);
 
 test('a client that waits for 100 Continue hears it when its body is wanted, and the refusal alone when it is not', async () => {
   const expecting = (length: number) => post(`${last}Expect: 100-continue\r\nContent-Length: ${length}\r\n`);

@@ -39,6 +39,8 @@ const idleCheckMs = 50;
 
 /** So many requests may wait on a connection before no more of it is read; those that were read with them wait, too. */
 const waitingMax = 50;
+/** And so much of their bodies, which lie in node's buffers, where nobody counts them. */
+const waitingMaxBytes = 65_536;
 
 /** Far more than proxies and browsers send; what a parser with less patience than ours would cut off is refused. */
 const headersMax = 200;
@@ -50,6 +52,11 @@ type Connection = {
   /** Requests that came behind it. */
   waiting: { request: IncomingMessage; response: ServerResponse }[];
 };
+
+function isFull({ waiting }: Connection): boolean {
+  if (waiting.length >= waitingMax) return true;
+  return waiting.reduce((bytes, { request }) => bytes + request.readableLength, 0) >= waitingMaxBytes;
+}
 
 /** Listens; rejects when the port is taken. `port` 0 takes a free one; `timeouts` in ms, of node:http's names. */
 export async function listen(
@@ -69,9 +76,10 @@ export async function listen(
 
   /** Begins the next request of a connection, unless the answer before it was the last. */
   function beginNext(connection: Connection, socket: Socket): void {
+    const wasFull = isFull(connection);
     const next = socket.writable && connection.waiting.shift();
     if (!next) return;
-    if (connection.waiting.length === waitingMax - 1) socket.resume();
+    if (wasFull && !isFull(connection)) socket.resume();
     begin(connection, next);
     if (connection.waiting.length > 0) next.response.once('close', () => beginNext(connection, socket));
   }
@@ -88,7 +96,7 @@ export async function listen(
     if (!latest || latest.closed) return begin(connection, { request, response });
     if (waiting.length === 0) latest.once('close', () => beginNext(connection, socket));
     waiting.push({ request, response });
-    if (waiting.length >= waitingMax) socket.pause();
+    if (isFull(connection)) socket.pause();
   };
   const timeouts = { ...slowClients, ...options.timeouts };
   const server = createServer(
@@ -117,9 +125,12 @@ export async function listen(
     const connection: Connection = { latest: null, waiting: [] };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
-    // Trap: node resumes a socket behind every answer.
+    // Trap: node resumes a socket behind every answer, and for every body that waits. It has begun to read by then:
+    // pause() says nothing where the socket counts as paused, so node is told.
     socket.on('resume', () => {
-      if (connection.waiting.length >= waitingMax) socket.pause();
+      if (!isFull(connection)) return;
+      socket.pause();
+      socket.emit('pause');
     });
   });
   await new Promise<void>((resolve, reject) => {
