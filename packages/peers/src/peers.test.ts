@@ -142,3 +142,16 @@ test('of a request that ends while it waits for a connection nothing stays in me
   for (let i = 0; i < 20; i++) bodies.push(await leave());
   expect(await inMemory(bodies)).toBeLessThan(3);
 });
+
+test('an answer is waited for to its end no longer than for its first byte, also where it stalls', async () => {
+  const { peers } = await peersOf((_request, response) => {
+    setTimeout(() => response.writeHead(200, { 'content-length': 100 }).write('its beginning'), 500);
+  });
+  const patience = { ...request, answerMaxMs: 1_000 };
+  const ended: string[] = [];
+  const whole = peers.askWhole('eu', patience).catch(({ message }: Error) => ended.push(message));
+  const { body } = await peers.ask('eu', patience);
+  await body.toArray().catch(() => ended.push('its silence was too long'));
+  await whole;
+  expect(ended).toEqual(['The answer of region eu broke off', 'its silence was too long']);
+});

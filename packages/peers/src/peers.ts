@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { createPeerClaims, type HandedOn, type PeerClaim, peerHeader } from './peer-claim.ts';
 import { createPeerClocks } from './peer-clocks.ts';
@@ -154,7 +154,7 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
       const deadline = AbortSignal.timeout(request.answerMaxMs);
       const answer = await ask(to, request);
       try {
-        const chunks: Buffer[] = await answer.body.toArray({ signal: deadline });
+        const chunks: Buffer[] = await addAbortSignal(deadline, answer.body).toArray();
         const contentType = String(answer.headers['content-type'] ?? 'application/json');
         return { status: answer.status, contentType, body: Buffer.concat(chunks) };
       } catch (cause) {

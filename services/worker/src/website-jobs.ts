@@ -45,6 +45,7 @@ export function createWebsiteJobs({
 
   /** What a worker has in hand now leaves the log only when it is stored, also when another worker ends it. */
   async function untilHandedOutIsStored(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const mark = await getLogMark(redis, partitions);
     while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
   }

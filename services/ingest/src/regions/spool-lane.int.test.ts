@@ -32,10 +32,13 @@ const keep = (us: Collector, kept: SpooledRequest) =>
 /** A collector of us, and in place of eu what gives such answers and notes what it was asked. */
 async function startBeside(answerTo: (elements: unknown[]) => { status: number; body: unknown }) {
   const asked: IncomingHttpHeaders[] = [];
+  const bodies = { underWay: 0, most: 0 };
   const server = createServer(async (incoming, response) => {
     asked.push(incoming.headers);
+    bodies.most = Math.max(bodies.most, ++bodies.underWay);
     let text = '';
     for await (const part of incoming) text += part;
+    bodies.underWay--;
     const { status, body } = answerTo(JSON.parse(text));
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
@@ -46,7 +49,7 @@ async function startBeside(answerTo: (elements: unknown[]) => { status: number; 
     { findWebsiteStatus: async () => ({ region: 'eu', resetAt: null, deleted: false }) },
   );
   stops.push(us.stop, async () => void server.close());
-  return { us, asked };
+  return { us, asked, bodies };
 }
 
 /**
@@ -80,6 +83,18 @@ test('what is within the limits here is within them there, however much longer i
     await expect.poll(() => regions.waitingIn('us')).toBe(0);
     expect(await regions.urlsStored('eu', website)).toEqual(['/batch', '/send']);
   }
+});
+
+test('of large requests few are delivered at once, so that others have room to wait for the region', async () => {
+  const { us, asked, bodies } = await startBeside((elements) => laterAnswer(elements, { reason: 'not this one' }));
+  const title = 'x'.repeat(3_000_000);
+  const kept = Array.from({ length: 9 }, () => request([{ type: 'event', payload: { website: randomUUID(), title } }]));
+  for (const one of kept) await keep(us, one);
+  await expect.poll(() => us.reader.xlen('forward:{eu}'), { timeout: 20_000 }).toBe(0);
+  expect(asked.map((headers) => headers['idempotency-key']).sort()).toEqual(
+    kept.map(({ idempotencyKey }) => idempotencyKey).sort(),
+  );
+  expect(bodies.most).toBeLessThanOrEqual(2);
 });
 
 test('what the region cannot take while its registry is away goes round with a pause, keeps nothing waiting, and is stored once', async () => {
