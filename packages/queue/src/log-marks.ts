@@ -1,17 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { consumerGroup, eventsKeys } from './log-keys.ts';
 
+const pauseMs = 250;
+
 /** The last entry of every stream that a worker had been given at some moment, by the stream's key. */
-export type LogMark = { lastIds: Map<string, string> };
+export type LogMark = ReadonlyMap<string, string>;
 
 /**
  * Up to where the log is handed out to workers now. What waits behind that, such as an import of years, is not waited
  * for.
  */
 export async function getLogMark(redis: Redis, partitions: number): Promise<LogMark> {
-  const lastIds: LogMark['lastIds'] = new Map();
+  const lastIds = new Map<string, string>();
   for (const stream of eventsKeys(partitions)) lastIds.set(stream, await lastHandedOut(redis, stream));
-  return { lastIds };
+  return lastIds;
 }
 
 async function lastHandedOut(redis: Redis, stream: string): Promise<string> {
@@ -21,8 +24,18 @@ async function lastHandedOut(redis: Redis, stream: string): Promise<string> {
   return workers ? String(workers[workers.indexOf('last-delivered-id') + 1]) : '0-0';
 }
 
+/**
+ * Resolves when what workers have in hand now has left the log: it is whole in every rollup then, also where another
+ * worker had to end it.
+ */
+export async function untilHandedOutIsStored(redis: Redis, partitions: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const mark = await getLogMark(redis, partitions);
+  while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
+}
+
 /** Whether everything up to the mark has left the log: it is stored, removed or a dead letter. */
-export async function isConsumedUpTo(redis: Redis, { lastIds }: LogMark): Promise<boolean> {
+export async function isConsumedUpTo(redis: Redis, lastIds: LogMark): Promise<boolean> {
   for (const [stream, id] of lastIds) {
     const remaining = await redis.xrange(stream, '-', id, 'COUNT', 1);
     if (remaining.length > 0) return false;

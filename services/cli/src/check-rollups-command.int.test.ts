@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { createRedisDatabase } from '@meridian/embedded/test-stores';
+import { consumerGroup, eventsKeys } from '@meridian/queue/log-keys';
+import { untilHandedOutIsStored } from '@meridian/queue/log-marks';
 import { createRollupCheck } from '@meridian/warehouse/rollups/check';
 import { createTestSite } from '@meridian/warehouse/test-site';
 import { createTestWarehouse } from '@meridian/warehouse/test-warehouse';
-import { expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { parseRollupArguments } from './arguments.ts';
 import { runCheckRollups } from './check-rollups-command.ts';
 
@@ -12,10 +16,16 @@ const { warehouse, client, database } = await createTestWarehouse();
 const rollups = createRollupCheck(database.url);
 const now = new Date('2026-06-10T12:00:00Z');
 
+/** Where the oldest event waits for so long. */
+const logOf = (lagMs: number) => ({
+  readLogLagMs: async () => lagMs,
+  untilHandedOutIsStored: async () => {},
+});
+
 const check = (...args: string[]) => checkWhile(0, ...args);
 async function checkWhile(lagMs: number, ...args: string[]): Promise<{ code: number; lines: string[] }> {
   const lines: string[] = [];
-  const deps = { ...rollups, readLogLagMs: async () => lagMs };
+  const deps = { ...rollups, ...logOf(lagMs) };
   const code = await runCheckRollups(deps, parseRollupArguments(args), now, (line) => lines.push(line));
   return { code, lines };
 }
@@ -40,46 +50,61 @@ test('what differs is told and is 1; put right it is 0, and then nothing differs
   expect(await check('--repair')).toEqual({ code: 0, lines: ['Rollups agree with their events.'] });
 });
 
-test('nothing is put right while an event waits for long, whose block may be half stored; what differs is told with that', async () => {
+test('what differs while an event waits for long, whose block may be half stored, is told with that', async () => {
   const site = createTestSite(warehouse);
   await client.command({
     query: `INSERT INTO site_15m VALUES ('${site.websiteId}', '2026-06-10 10:00:00', 1, 0)`,
   });
-  const ofSite = ['--website', site.websiteId];
-  const refused = await checkWhile(61_000, ...ofSite, '--repair').catch((error: Error) => error);
-  expect(refused).toMatchObject({ name: 'StartError', message: expect.stringContaining('waits for 61 s') });
-  expect(await checkWhile(61_000, ...ofSite)).toMatchObject({
+  expect(await checkWhile(61_000, '--website', site.websiteId)).toMatchObject({
     code: 1,
     lines: expect.arrayContaining([expect.stringContaining('waits for 61 s')]),
   });
-  expect((await check(...ofSite)).code).toBe(1);
 });
 
-test('a repair waits until what waited before it is stored: rows of a block that was half stored until then are no difference', async () => {
+test('a repair waits until what workers have in hand is stored: rows of a block that was half stored until then are no difference', async () => {
+  const redis = await createRedisDatabase();
+  onTestFinished(redis.drop);
+  const worker = new Redis(redis.url);
+  onTestFinished(() => worker.disconnect());
+  const [stream] = eventsKeys(1);
+  await worker.xgroup('CREATE', stream ?? '', consumerGroup, '0', 'MKSTREAM');
   const site = createTestSite(warehouse);
-  const block = `INSERT INTO site_15m VALUES ('${site.websiteId}', '2026-06-10 10:00:00', 1, 0)`;
-  await client.command({ query: block });
-  const lags = [30_000, 20_000, 400]; // by the third look the worker has put the rest where it belongs
-  const readLogLagMs = async () => {
-    if (lags.length === 1) await site.insert([{ t: '10:00', urlPath: '/a' }]);
-    if (lags.length === 1) await client.command({ query: block.replace('1, 0)', '-1, 0)') });
-    return lags.shift() ?? 0;
+  await client.command({ query: `INSERT INTO site_15m VALUES ('${site.websiteId}', '2026-06-10 10:00:00', 1, 0)` });
+  const repair = (lines: string[], maxMs = 60_000) => {
+    const untilStored = (signal: AbortSignal) =>
+      untilHandedOutIsStored(worker, 1, AbortSignal.any([signal, AbortSignal.timeout(maxMs)]));
+    const deps = { ...rollups, ...logOf(0), untilHandedOutIsStored: untilStored };
+    const asked = parseRollupArguments(['--website', site.websiteId, '--repair']);
+    return runCheckRollups(deps, asked, now, (line) => lines.push(line));
   };
+  const id = (await worker.xadd(stream ?? '', '*', 'a', 'half stored block')) ?? '';
+  await worker.xreadgroup('GROUP', consumerGroup, 'dead', 'STREAMS', stream ?? '', '>');
+  await worker.xadd(stream ?? '', '*', 'an', 'import that nobody was given yet');
   const lines: string[] = [];
-  const asked = parseRollupArguments(['--website', site.websiteId, '--repair']);
-  expect(await runCheckRollups({ ...rollups, readLogLagMs }, asked, now, (line) => lines.push(line))).toBe(0);
-  expect([lags, lines]).toEqual([[], ['Rollups agree with their events.']]);
+  const repaired = repair(lines);
+  await expect(repair([], 600)).rejects.toMatchObject({ name: 'AbortError' });
+  await site.insert([{ t: '10:00', urlPath: '/a' }]);
+  await client.command({ query: `INSERT INTO site_15m VALUES ('${site.websiteId}', '2026-06-10 10:00:00', -1, 0)` });
+  await worker.xdel(stream ?? '', id);
+  expect([await repaired, lines]).toEqual([0, ['Rollups agree with their events.']]);
+});
+
+test('nothing is put right where that is not stored after a minute', async () => {
+  vi.spyOn(AbortSignal, 'timeout').mockImplementationOnce(() => AbortSignal.abort());
+  const untilHandedOutIsStored = async (signal: AbortSignal) => signal.throwIfAborted();
+  const deps = { ...rollups, ...logOf(0), untilHandedOutIsStored };
+  await expect(runCheckRollups(deps, parseRollupArguments(['--repair']), now, () => {})).rejects.toMatchObject({
+    name: 'StartError',
+    message: expect.stringContaining('Nothing is repaired now'),
+  });
 });
 
 test('what could not be compared is told; it is 1 only where it should have been put right', async () => {
   const outcome = async () => ({ drifts: [], undecided: 3 });
   const lines: string[] = [];
   const run = (...args: string[]) =>
-    runCheckRollups(
-      { compare: outcome, repair: outcome, readLogLagMs: async () => 0 },
-      parseRollupArguments(args),
-      now,
-      (line) => lines.push(line),
+    runCheckRollups({ compare: outcome, repair: outcome, ...logOf(0) }, parseRollupArguments(args), now, (line) =>
+      lines.push(line),
     );
   expect([await run(), await run('--repair')]).toEqual([0, 1]);
   expect(lines.filter((line) => line.startsWith('3 rows changed faster'))).toHaveLength(2);
@@ -90,9 +115,9 @@ test('a ClickHouse that takes the connection and says nothing is told of, not wa
   await once(server, 'listening');
   const unheard = createRollupCheck(`http://127.0.0.1:${(server.address() as AddressInfo).port}/meridian`);
   const refusals = [[], ['--repair']].map((args) =>
-    expect(
-      runCheckRollups({ ...unheard, readLogLagMs: async () => 0 }, parseRollupArguments(args), now, () => {}),
-    ).rejects.toThrow('no answer within 10 s'),
+    expect(runCheckRollups({ ...unheard, ...logOf(0) }, parseRollupArguments(args), now, () => {})).rejects.toThrow(
+      'no answer within 10 s',
+    ),
   );
   await Promise.all(refusals);
   await unheard.close();

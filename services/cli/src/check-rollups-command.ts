@@ -1,11 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '@meridian/runtime/process';
 import type { RollupCheck } from '@meridian/warehouse/rollups/check';
 import type { RollupArguments } from './arguments.ts';
 import { lateMs, tellLag } from './checks/event-log.ts';
 import { type Print, toPrintableJson, toTable } from './print.ts';
-
-const lookPauseMs = 500;
 
 const whyLate = 'what a worker is to send again may be half stored: repaired now, it would be counted twice.';
 
@@ -15,12 +12,16 @@ const whyLate = 'what a worker is to send again may be half stored: repaired now
  * and it could not be told whether it differs. `readLogLagMs`: how long the oldest event waits.
  */
 export async function runCheckRollups(
-  deps: Pick<RollupCheck, 'compare' | 'repair'> & { readLogLagMs: () => Promise<number> },
+  deps: Pick<RollupCheck, 'compare' | 'repair'> & {
+    readLogLagMs: () => Promise<number>;
+    /** Rejects when the signal ends it. */
+    untilHandedOutIsStored: (signal: AbortSignal) => Promise<void>;
+  },
   { scope, repair, json }: RollupArguments,
   now: Date,
   print: Print,
 ): Promise<number> {
-  if (repair) await untilStored(deps.readLogLagMs);
+  if (repair) await untilWhole(deps.untilHandedOutIsStored);
   const logLagMs = await deps.readLogLagMs();
   const { drifts, undecided } = await (repair ? deps.repair(now, scope) : deps.compare(now, scope));
   if (json) {
@@ -38,20 +39,17 @@ export async function runCheckRollups(
 }
 
 /**
- * Resolves when all that waits now is stored. A block that is stored without its views, as that of a worker which was
- * killed, would be in rollups twice: from its events by the repair, and by its views when a worker sends it again.
+ * A block that is stored without its views, as that of a worker which was killed, would be in rollups twice: from its
+ * events by the repair, and by its views when a worker sends it again.
  */
-async function untilStored(readLogLagMs: () => Promise<number>): Promise<void> {
-  const startedAt = performance.now();
-  for (;;) {
-    const lagMs = await readLogLagMs();
-    if (lagMs <= performance.now() - startedAt) return;
-    if (lagMs > lateMs)
-      throw new StartError(
-        `Nothing is repaired now: ${tellLag(lagMs)}, and ${whyLate} See to it that the workers store (npx meridian doctor), and repeat this then.`,
-      );
-    await delay(lookPauseMs);
-  }
+async function untilWhole(untilHandedOutIsStored: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const deadline = AbortSignal.timeout(lateMs);
+  await untilHandedOutIsStored(deadline).catch((error) => {
+    if (!deadline.aborted) throw error;
+    throw new StartError(
+      `Nothing is repaired now: workers were given events more than ${lateMs / 1_000} s ago that are not stored, and ${whyLate} See to it that they store (npx meridian doctor), and repeat this then.`,
+    );
+  });
 }
 
 function summaryOf(isWrong: boolean, repair: boolean, logLagMs: number): string {

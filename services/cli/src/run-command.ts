@@ -64,17 +64,30 @@ async function failedJobs(config: Readonly<CliConfig>, args: string[], print: Pr
 }
 
 async function checkRollups(config: Readonly<CliConfig>, args: string[], print: Print): Promise<number> {
-  const [{ logLagMs }, { createRollupCheck }, { runCheckRollups }, { parseRollupArguments }] = await Promise.all([
+  const [
+    { logLagMs },
+    { untilHandedOutIsStored },
+    { createRollupCheck },
+    { runCheckRollups },
+    { parseRollupArguments },
+  ] = await Promise.all([
     import('@meridian/queue/log-level'),
+    import('@meridian/queue/log-marks'),
     import('@meridian/warehouse/rollups/check'),
     import('./check-rollups-command.ts'),
     import('./arguments.ts'),
   ]);
   const asked = parseRollupArguments(args);
   const { addresses } = findInstallation(config);
-  const readLogLagMs = () => onRedisAlone(addresses.redis(), (redis) => logLagMs(redis, config.EVENT_LOG_PARTITIONS));
+  const partitions = config.EVENT_LOG_PARTITIONS;
+  const onLog = <Value>(work: (redis: Redis) => Promise<Value>) => onRedisAlone(addresses.redis(), work);
   const rollups = createRollupCheck(addresses.clickhouse());
-  const deps = { ...rollups, readLogLagMs };
+  const deps = {
+    ...rollups,
+    readLogLagMs: () => onLog((redis) => logLagMs(redis, partitions)),
+    untilHandedOutIsStored: (signal: AbortSignal) =>
+      onLog((redis) => untilHandedOutIsStored(redis, partitions, signal)),
+  };
   try {
     return await tellingOf('ClickHouse (CLICKHOUSE_URL)', () => runCheckRollups(deps, asked, new Date(), print));
   } finally {

@@ -117,7 +117,7 @@ export const unavailable: Rejection = {
   code: 'service-unavailable',
   message: 'The event cannot be taken at the moment.',
 };
-/** The registry cannot be asked. */
+/** The registry cannot be asked. Told from `unavailable` by identity (routes/batch.ts). */
 export const notLookedUp: Rejection = { ...unavailable };
 
 function faultyField({ field, fault }: EventFault): Rejection {

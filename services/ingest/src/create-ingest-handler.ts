@@ -44,7 +44,7 @@ export function createIngestHandler(deps: IngestHandlerDeps): IngestHandler {
       response,
       requestId: requestId(request.headers['x-request-id']),
       claim: claim ?? undefined,
-      unpackedBody: undefined,
+      packedBody: undefined,
       startedAt: performance.now(),
       watch: claim === null ? { ...watch, refused } : watch,
     };

@@ -41,7 +41,7 @@ type OpenLookup = {
 export function createWebsiteDirectory(options: {
   /** See `Registry`. What is looked up in one turn of the event loop is asked in one question, 1,000 at most. */
   findWebsiteStatuses(websiteIds: readonly string[]): Promise<ReadonlyMap<string, WebsiteStatus>>;
-  /** Hears of every question that failed, also of those that no event waited for. */
+  /** Hears of every question that failed, also those that no event waited for, and of lookups that were refused. */
   reportOutage: (error: unknown) => void;
   /** Unix ms. */
   now?: () => number;

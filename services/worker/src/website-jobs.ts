@@ -3,14 +3,13 @@ import { visitLifeMs } from '@meridian/queue/append-script';
 import { createDeadLetters } from '@meridian/queue/dead-letters';
 import { forgetIdempotencyRecords } from '@meridian/queue/idempotency-records';
 import type { JobHandlers } from '@meridian/queue/jobs';
-import { getLogMark, isConsumedUpTo } from '@meridian/queue/log-marks';
+import { untilHandedOutIsStored } from '@meridian/queue/log-marks';
 import { forgetVisits } from '@meridian/queue/visit-state';
 import type { Registry } from '@meridian/registry/registry';
 import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
 import { statusLifeMs } from './website-gate.ts';
 
-const pauseMs = 250;
 /** Of a session from which nothing came for so long Redis has no visits any more. */
 const visitsGoneMs = 2 * visitLifeMs;
 
@@ -40,14 +39,7 @@ export function createWebsiteJobs({
    */
   async function untilNothingIsOnItsWay(signal: AbortSignal): Promise<void> {
     await delay(statusLifeMs, undefined, { signal });
-    await untilHandedOutIsStored(signal);
-  }
-
-  /** What a worker has in hand now leaves the log only when it is stored, also when another worker ends it. */
-  async function untilHandedOutIsStored(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const mark = await getLogMark(redis, partitions);
-    while (!(await isConsumedUpTo(redis, mark))) await delay(pauseMs, undefined, { signal });
+    await untilHandedOutIsStored(redis, partitions, signal);
   }
 
   /**
@@ -88,7 +80,7 @@ export function createWebsiteJobs({
       await warehouse.purgeCollectedBefore(websiteId, before);
       // Rollups that are made or put right while a block is stored without its views have that block, and get it once
       // more when it is sent again: so they are right when nothing differs behind that.
-      do await untilHandedOutIsStored(signal);
+      do await untilHandedOutIsStored(redis, partitions, signal);
       while (await warehouse.repairRollups(websiteId));
       await registry.markWebsiteReset(websiteId, before);
     },

@@ -104,7 +104,7 @@ test('bodies that were let go of, refused or too large leave nothing behind', ()
   for (let round = 0; round < 3; round++) {
     for (const body of hold(200)) {
       body.whole();
-      body.unpackTo(mb);
+      if (body.whole()) body.unpackTo(mb);
       body.letGo();
       body.letGo();
     }

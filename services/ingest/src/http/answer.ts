@@ -13,8 +13,8 @@ export type Exchange = {
   requestId: string;
   /** What another region says of it that has handed it on; undefined where a client sent it. */
   claim: PeerClaim | undefined;
-  /** One that came packed: what it is now takes memory until the request is answered. */
-  unpackedBody: GrowingBody | undefined;
+  /** One that came packed: it counts until the request is answered, by then with what it unpacks to. */
+  packedBody: GrowingBody | undefined;
   /** On the clock of `performance.now`. */
   startedAt: number;
   watch: RouteWatch;
@@ -53,8 +53,8 @@ export function answerPreflight(exchange: Exchange): void {
 }
 
 function answer(exchange: Exchange, status: number, headers: string[], body: string): void {
-  const { request, requestId, unpackedBody } = exchange;
-  unpackedBody?.letGo();
+  const { request, requestId, packedBody } = exchange;
+  packedBody?.letGo();
   const { origin } = request.headers;
   headers.push('x-request-id', requestId, 'x-content-type-options', 'nosniff');
   if (status !== 204) headers.push('content-length', String(body.length));

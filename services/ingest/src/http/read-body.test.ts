@@ -13,7 +13,7 @@ afterEach(() => {
   for (const exchange of exchanges.splice(0)) answered(exchange);
 });
 
-const answered = ({ unpackedBody }: Pick<Exchange, 'unpackedBody'>) => unpackedBody?.letGo();
+const answered = ({ packedBody }: Pick<Exchange, 'packedBody'>) => packedBody?.letGo();
 
 /** A request of such a body, which is not answered before the test ends unless it says so. */
 function newExchange(chunks: (string | Buffer)[], headers: Record<string, string> = {}) {
@@ -22,7 +22,7 @@ function newExchange(chunks: (string | Buffer)[], headers: Record<string, string
     { objectMode: false },
   );
   const exchange = { request: Object.assign(stream, { headers }) as unknown as Exchange['request'] };
-  exchanges.push(Object.assign(exchange, { claim: undefined, unpackedBody: undefined }));
+  exchanges.push(Object.assign(exchange, { claim: undefined, packedBody: undefined }));
   return exchange as (typeof exchanges)[number];
 }
 

@@ -11,7 +11,7 @@ const form = /^\s*(application\/x-www-form-urlencoded|multipart\/)/i;
 const peerBodyGrowth = 4;
 
 export type BodyReader = (
-  exchange: Pick<Exchange, 'request' | 'claim' | 'unpackedBody'>,
+  exchange: Pick<Exchange, 'request' | 'claim' | 'packedBody'>,
   clientMaxBytes: number,
 ) => Promise<Buffer | BodyFault>;
 
@@ -62,7 +62,7 @@ export function createBodyReader(): BodyReader {
         const body = growing.whole();
         if (!body) return;
         if (decompress) {
-          exchange.unpackedBody = growing;
+          exchange.packedBody = growing;
           unpack({ growing, packed: body, decompress, maxBytes, settle });
           return;
         }

@@ -6,7 +6,8 @@ export type BodyFault = { code: ErrorCode; message: string };
 
 export type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
 
-// In this thread: the thread pool may be busy with what takes long, such as passwords, and at most 5 MB come out here.
+// In this thread: the thread pool may be busy with what takes long, such as passwords, and no more comes out here than
+// a body may have.
 export const decompressions = new Map<string, Decompress>([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],

@@ -36,7 +36,8 @@ export function createBatchRoute(deps: RouteDeps): (exchange: Exchange) => Promi
     // made a key for, it learns of each event what became of it; and what it sends again when the two disagree about a
     // website would stand before all else that it keeps.
     const isClientsKey = identity && (!isPeer || exchange.request.headers[identityHeader] !== undefined);
-    if (isClientsKey && (outcomes.includes(notLookedUp) || (!isPeer && outcomes.includes(unavailable))))
+    const refusing: CollectOutcome[] = isPeer ? [notLookedUp] : [notLookedUp, unavailable];
+    if (isClientsKey && outcomes.some((outcome) => refusing.includes(outcome)))
       return answerError(exchange, 'service-unavailable', 'Events cannot be taken at the moment.');
     const isForeign = outcomes.some(({ kind }) => kind === 'foreign');
     const batch: Batch = { elements, outcomes, isForeign, sender, identity };

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { QueryEnv } from '../query-env.ts';
 import { clientSignal, isClientGone } from './node-answer.ts';
 
-test('what is asked for a client ends when its connection does: and nothing of others', async () => {
+test('what is asked for a client ends when its connection does, and nothing of others', async () => {
   const ended: boolean[] = [];
   let waiting = 0;
   const app = new Hono<QueryEnv>()

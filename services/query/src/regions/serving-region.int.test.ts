@@ -262,7 +262,7 @@ describe('a request for another region', () => {
     silent.close();
   });
 
-  test('ends there when its client leaves, also behind others on the connection, whose answers nobody reads', async () => {
+  test('ends there when its client leaves, which read nothing of the answer', async () => {
     let open = 0;
     const large = createServer((_request, response) => {
       open++;
@@ -272,9 +272,8 @@ describe('a request for another region', () => {
     await new Promise<void>((done) => large.listen(0, '127.0.0.1', done));
     const { port, told, close } = await listeningWith((large.address() as AddressInfo).port);
     const client = connect(port, '127.0.0.1').pause();
-    client.write(request('GET /v1/eu/docs', '').repeat(20));
-    await expect.poll(() => open).toBeGreaterThan(0);
-    await new Promise((done) => setTimeout(done, 200));
+    client.write(request('GET /v1/eu/docs', ''));
+    await expect.poll(() => open).toBe(1);
     client.destroy();
     await expect.poll(() => open).toBe(0);
     expect(told).toEqual([]);
