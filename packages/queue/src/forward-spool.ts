@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { takeLease } from './lease.ts';
 
 /** A request of collection that waits for the region that stores its events, as its sender sent it. */
 const SpooledRequest = z.object({
@@ -27,13 +28,6 @@ export type SpooledEntry = { id: string; request: SpooledRequest | null; size: n
 export type Waiting = { requests: number; bytes: number; sinceMs: number | null };
 
 export type ForwardSpool = ReturnType<typeof createForwardSpool>;
-
-/** Takes the lease when nobody has it, and prolongs one's own. */
-const leaseScript = `
-local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
 
 /** Keeps an entry, unless all of the region's would have more bytes than they may. */
 const keepScript = `
@@ -89,7 +83,7 @@ export function createForwardSpool(redis: Redis) {
     },
     /** Whether `owner` may deliver the region's requests for the next `ms`; only one may at a time. */
     async lease(region: string, owner: string, ms: number): Promise<boolean> {
-      return (await redis.eval(leaseScript, 1, `${key(region)}:lease`, owner, ms)) === 1;
+      return takeLease(redis, `${key(region)}:lease`, owner, ms);
     },
   };
 }

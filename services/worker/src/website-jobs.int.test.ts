@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { readEventCounts } from '@meridian/queue/event-counts';
 import { createJobs } from '@meridian/queue/jobs';
 import { connectWorker } from '@meridian/queue/test-redis';
@@ -8,6 +9,7 @@ import { findWrongRows } from '@meridian/warehouse/rollups/test-rollups';
 import { createWarehouse, type Warehouse } from '@meridian/warehouse/warehouse';
 import { WarehouseError } from '@meridian/warehouse/warehouse-error';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createWebsiteJobs } from './website-jobs.ts';
 import { createWorkerFixture, partitions, type WorkerFixture } from './worker-fixture.ts';
 
 let fixture: WorkerFixture;
@@ -222,6 +224,39 @@ test('a reset leaves right rollups also where blocks are stored without their vi
   expect(await findWrongRows(fixture.urls.clickhouse)).toEqual([]);
   expect(await fixture.storedIds(websiteId)).toHaveLength(6);
 }, 120_000);
+
+test('of a website one removal is done at a time, and no reset that a later one follows', async () => {
+  const latest = new Date(2_000);
+  const status = { region: 'us', resetAt: latest, deleted: false };
+  const done: Date[] = [];
+  const underWay = { now: 0, most: 0 };
+  const ofSome = createWebsiteJobs({
+    registry: {
+      findWebsiteStatus: async () => status,
+      markWebsiteReset: async () => {},
+      markWebsitePurged: async () => {},
+    },
+    warehouse: {
+      findRecentSessions: async () => [],
+      async purgeCollectedBefore(_, before) {
+        underWay.most = Math.max(underWay.most, ++underWay.now);
+        await delay(500);
+        underWay.now--;
+        done.push(before);
+      },
+      repairRollups: async () => false,
+      purgeWebsite: async () => {},
+    },
+    redis: fixture.redis,
+    partitions,
+    region: 'us',
+  });
+  const website = randomUUID();
+  const never = new AbortController().signal;
+  await Promise.all([new Date(1_000), latest, latest].map((before) => ofSome.resetWebsite(website, before, never)));
+  expect([done, underWay.most]).toEqual([[latest, latest], 1]);
+  expect(await fixture.redis.keys('website-removal:*')).toEqual([]);
+});
 
 test('a visit goes on over a reset, also while an event from before it is still in the log', async () => {
   const websiteId = await fixture.newWebsite();

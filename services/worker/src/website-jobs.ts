@@ -3,6 +3,7 @@ import { visitLifeMs } from '@meridian/queue/append-script';
 import { createDeadLetters } from '@meridian/queue/dead-letters';
 import { forgetIdempotencyRecords } from '@meridian/queue/idempotency-records';
 import type { JobHandlers } from '@meridian/queue/jobs';
+import { withLease } from '@meridian/queue/lease';
 import { untilHandedOutIsStored } from '@meridian/queue/log-marks';
 import { forgetVisits } from '@meridian/queue/visit-state';
 import type { Registry } from '@meridian/registry/registry';
@@ -10,6 +11,8 @@ import type { Warehouse } from '@meridian/warehouse/warehouse';
 import type { Redis } from 'ioredis';
 import { statusLifeMs } from './website-gate.ts';
 
+/** Of a worker that was killed another one repeats the job after about as long. */
+const removalLeaseMs = 30_000;
 /** Of a session from which nothing came for so long Redis has no visits any more. */
 const visitsGoneMs = 2 * visitLifeMs;
 
@@ -58,31 +61,41 @@ export function createWebsiteJobs({
     await createDeadLetters({ redis, partitions }).removeWebsite(websiteId, before);
   }
 
-  return {
-    async purgeWebsite(websiteId, signal) {
-      const status = await registry.findWebsiteStatus(websiteId);
-      if (status && status.region !== region) return; // its events are not here, and are not purged by saying so
-      // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not
-      // either.
-      if (status && !status.deleted) throw new Error('The website to purge is not deleted');
-      await untilNothingIsOnItsWay(signal);
-      await forgetInRedis(websiteId);
-      await warehouse.purgeWebsite(websiteId);
-      await registry.markWebsitePurged(websiteId);
-    },
+  /**
+   * Of a website one removal at a time: of two that put its rollups right each would take what the other one did for
+   * new differences.
+   */
+  const alone = (websiteId: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) =>
+    withLease(redis, { key: `website-removal:${websiteId}`, ms: removalLeaseMs, signal }, work);
 
-    async resetWebsite(websiteId, before, signal) {
-      const status = await registry.findWebsiteStatus(websiteId);
-      if (!status || status.deleted || status.region !== region) return; // the purge removes more
-      if (!status.resetAt || status.resetAt < before) throw new Error('The website to reset is not marked as reset');
-      await untilNothingIsOnItsWay(signal);
-      await forgetInRedis(websiteId, before);
-      await warehouse.purgeCollectedBefore(websiteId, before);
-      // Rollups that are made or put right while a block is stored without its views have that block, and get it once
-      // more when it is sent again: so they are right when nothing differs behind that.
-      do await untilHandedOutIsStored(redis, partitions, signal);
-      while (await warehouse.repairRollups(websiteId));
-      await registry.markWebsiteReset(websiteId, before);
-    },
+  return {
+    purgeWebsite: (websiteId, stopped) =>
+      alone(websiteId, stopped, async (signal) => {
+        const status = await registry.findWebsiteStatus(websiteId);
+        if (status && status.region !== region) return; // its events are not here, and are not purged by saying so
+        // Also what a copy of the registry says that does not know of the deletion yet: then the workers here do not
+        // either.
+        if (status && !status.deleted) throw new Error('The website to purge is not deleted');
+        await untilNothingIsOnItsWay(signal);
+        await forgetInRedis(websiteId);
+        await warehouse.purgeWebsite(websiteId);
+        await registry.markWebsitePurged(websiteId);
+      }),
+
+    resetWebsite: (websiteId, before, stopped) =>
+      alone(websiteId, stopped, async (signal) => {
+        const status = await registry.findWebsiteStatus(websiteId);
+        if (!status || status.deleted || status.region !== region) return; // the purge removes more
+        if (!status.resetAt || status.resetAt < before) throw new Error('The website to reset is not marked as reset');
+        if (status.resetAt > before) return; // a later reset, which has a job of its own, removes more
+        await untilNothingIsOnItsWay(signal);
+        await forgetInRedis(websiteId, before);
+        await warehouse.purgeCollectedBefore(websiteId, before);
+        // Rollups that are made or put right while a block is stored without its views have that block, and get it once
+        // more when it is sent again: so they are right when nothing differs behind that.
+        do await untilHandedOutIsStored(redis, partitions, signal);
+        while (await warehouse.repairRollups(websiteId));
+        await registry.markWebsiteReset(websiteId, before);
+      }),
   };
 }

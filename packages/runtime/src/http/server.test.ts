@@ -213,6 +213,30 @@ test.each([10, 1_000, 15_000, 60_000, 300_000])(
   },
 );
 
+test('what a client has sent in one piece is answered also where it sends no more behind it', async () => {
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const requests = Array.from(
+    { length: 20 },
+    (_, i) => `POST /half${i} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`,
+  );
+  client.end(requests.join(''));
+  let said = '';
+  for await (const chunk of client) said += chunk;
+  expect(statusesOf(said)).toEqual(Array(20).fill(200));
+  expect(seen.filter((one) => one.includes('/half'))).toHaveLength(20);
+});
+
+test('a client that sends no more behind the only request has gone away', async () => {
+  let isGone = false;
+  const patient = await listen(({ socket }) => void socket.once('close', () => (isGone = true)), {
+    port: 0,
+    host: '127.0.0.1',
+  });
+  servers.push(patient);
+  connect({ port: patient.port, host: '127.0.0.1', allowHalfOpen: true }).end('GET /a HTTP/1.1\r\nHost: x\r\n\r\n');
+  await vi.waitFor(() => expect(isGone).toBe(true));
+});
+
 test('a client that waits for 100 Continue hears it when its body is wanted, and the refusal alone when it is not', async () => {
   const expecting = (length: number) => post(`${last}Expect: 100-continue\r\nContent-Length: ${length}\r\n`);
   expect(statusesOf(await rawExchange(port, expecting(10), { until: / Continue\r\n\r\n/ }))).toEqual([100]);

@@ -113,6 +113,8 @@ export async function listen(
     continueWhenRead(request, response);
     answer(request, response);
   });
+  // Of node's own, not documented: else it breaks off what waits as soon as the client says that it sends no more.
+  Object.assign(server, { httpAllowHalfOpen: true });
   // What it asks for besides may be passed over (RFC 9110, 10.1.1); node would answer in its own form.
   server.on('checkExpectation', answer);
   server.on('clientError', (error: Error, socket: Socket) => {
@@ -125,6 +127,10 @@ export async function listen(
     const connection: Connection = { latest: null, waiting: [] };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
+    // Who sends no more behind a request that is in hand has gone away; behind others it has sent what it had.
+    socket.on('end', () => {
+      if (connection.waiting.length === 0) socket.end();
+    });
     // Trap: node resumes a socket behind every answer, and for every body that waits. It has begun to read by then:
     // pause() says nothing where the socket counts as paused, so node is told.
     socket.on('resume', () => {
