@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { runClickHouse } from '@meridian/embedded/clickhouse-store';
 import { freePort } from '@meridian/embedded/ports';
 import { createJobs, createJobWorker } from '@meridian/queue/jobs';
@@ -144,12 +143,10 @@ test(
     expect(await repair()).toMatchObject(repaired);
 
     await log.xreadgroup('GROUP', 'workers', 'dead', 'STREAMS', stream, '>');
-    let hasEnded = false;
-    const waiting = repair().finally(() => {
-      hasEnded = true;
-    });
-    await delay(5_000);
-    expect(hasEnded).toBe(false);
+    const looks = async () => Number(/cmdstat_xrange:calls=(\d+)/.exec(await log.info('commandstats'))?.[1]);
+    const before = await looks();
+    const waiting = repair();
+    await expect.poll(looks, { timeout: 60_000 }).toBeGreaterThan(before + 20); // it looks again and again
     await log.xdel(stream, id);
     expect(await waiting).toMatchObject(repaired);
     log.disconnect();
