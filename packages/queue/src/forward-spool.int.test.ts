@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRedisDatabase } from '@meridian/embedded/test-stores';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createForwardSpool, type ForwardSpool, type SpooledRequest } from './forward-spool.ts';
+import { createForwardSpool, type ForwardSpool, listMaxBytes, type SpooledRequest } from './forward-spool.ts';
 import { connectWorker } from './test-redis.ts';
 
 let database: Awaited<ReturnType<typeof createRedisDatabase>>;
@@ -53,6 +53,20 @@ test('no more is kept than fits, and what was delivered makes room', async () =>
   if (first) await spool.settle('eu', first, null);
   expect(await spool.keep('eu', request('é'), maxBytes)).toBe(true);
   expect(await spool.keep('eu', request('é'), maxBytes)).toBe(false);
+});
+
+test('one look brings no more bytes than fit between the events of this region, or one request that has more', async () => {
+  const large = 'x'.repeat(listMaxBytes / 4 - 1_000);
+  for (const body of [large, large, '3', `${large}${large}${large}`, '5'])
+    await spool.keep('eu', request(body), 100_000_000);
+  const looks: number[][] = [];
+  for (let afterId = '-'; ; ) {
+    const found = await spool.list('eu', afterId, '+', 100);
+    if (found.length === 0) break;
+    looks.push(found.map((entry) => entry.request?.body.length ?? 0));
+    afterId = found.at(-1)?.id ?? '';
+  }
+  expect(looks).toEqual([[large.length, large.length, 1], [3 * large.length], [1]]);
 });
 
 test('it is known how much waits, and since when', async () => {

@@ -37,6 +37,25 @@ redis.call('XADD', KEYS[1], '*', 'request', ARGV[1])
 redis.call('SET', KEYS[2], size)
 return 1`;
 
+/**
+ * What the list of one look may have, but for its first entry: the events of this region wait behind the answer, on the
+ * same connection, and are given up after a second.
+ */
+export const listMaxBytes = 8_388_608;
+
+/** Entries in their order, as long as they have no more bytes together; the first one whatever it has. */
+const listScript = `
+local found, bytes, start = {}, 0, ARGV[1]
+while #found < tonumber(ARGV[3]) do
+  local entry = redis.call('XRANGE', KEYS[1], start, ARGV[2], 'COUNT', 1)[1]
+  if not entry then break end
+  bytes = bytes + #entry[2][2]
+  if #found > 0 and bytes > tonumber(ARGV[4]) then break end
+  found[#found + 1] = entry
+  start = '(' .. entry[1]
+end
+return found`;
+
 /** Takes an entry away and puts what is left of it, if anything, behind the others: once, however often it is said. */
 const settleScript = `
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -58,10 +77,14 @@ export function createForwardSpool(redis: Redis) {
       const kept = await redis.eval(keepScript, 2, key(region), sizeKey(region), JSON.stringify(request), maxBytes);
       return kept === 1;
     },
-    /** The first that stand behind one id, up to another; '-' = from the first one on, '+' = to the last. */
+    /**
+     * The first that stand behind one id, up to another, with `listMaxBytes` at most unless one alone has more;
+     * '-' = from the first one on, '+' = to the last.
+     */
     async list(region: string, afterId: string, untilId: string, count: number): Promise<SpooledEntry[]> {
       const start = afterId === '-' ? '-' : `(${afterId}`;
-      return (await redis.xrange(key(region), start, untilId, 'COUNT', count)).map(toEntry);
+      const found = await redis.eval(listScript, 1, key(region), start, untilId, count, listMaxBytes);
+      return (found as [id: string, fields: string[]][]).map(toEntry);
     },
     /** Null where nothing waits. */
     async lastId(region: string): Promise<string | null> {

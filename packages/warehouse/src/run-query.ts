@@ -37,8 +37,8 @@ export const readSettings = {
   enable_shared_storage_snapshot_in_query: 1,
   // Below half a million rows a second thread costs more than it brings: states of distinct visitors have to be merged.
   merge_tree_min_rows_for_concurrent_read: '524288',
-  // Values with so many visitors are merged, and their visitors sorted, by more than one thread: of three million visits
-  // countries are ranked in three quarters of the time. Where they are fewer it would cost a ranking of pages a tenth.
+  // Values with so many visitors are merged, and their visitors sorted, by more than one thread: countries of three
+  // million visits are ranked in three quarters of the time. Of fewer it would cost a ranking of pages a tenth.
   group_by_two_level_threshold_bytes: '32000000',
   // A partition of visits that is merged into one part is read as it is.
   do_not_merge_across_partitions_select_final: 1,

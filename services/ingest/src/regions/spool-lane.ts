@@ -9,9 +9,8 @@ import { settlePart } from './batch-parts.ts';
 import type { Delivered, HandOnEvents } from './hand-on-events.ts';
 
 const lookMs = 1_000;
-/** Delivered at once, and no more bytes but for the first: others' bodies wait for the region in the same memory. */
+/** Delivered at once. */
 const together = 32;
-const togetherMaxBytes = 8_388_608;
 /** Longer than a delivery takes, which is given up after ten seconds. */
 const leaseMs = 30_000;
 /** Of an element that can be taken later, whatever its code. */
@@ -64,7 +63,7 @@ export function startSpoolLane(deps: {
     const told = unreadable.get(region);
     const found = new Set<string>();
     for (let afterId = '-'; lastId !== null && afterId !== lastId; ) {
-      const entries = firstOf(await spool.list(region, afterId, lastId, together));
+      const entries = await spool.list(region, afterId, lastId, together);
       if (entries.length === 0) break;
       if (!(await spool.lease(region, owner, leaseMs))) return;
       const takes = await Promise.all(entries.map((entry) => deliverEntry(region, entry)));
@@ -93,15 +92,6 @@ export function startSpoolLane(deps: {
         .finally(() => running.delete(region));
     }
   }, lookMs).unref();
-}
-
-function firstOf(entries: SpooledEntry[]): SpooledEntry[] {
-  let bytes = 0;
-  const end = entries.findIndex(({ size }, i) => {
-    bytes += size;
-    return bytes > togetherMaxBytes && i > 0;
-  });
-  return end === -1 ? entries : entries.slice(0, end);
 }
 
 /**
