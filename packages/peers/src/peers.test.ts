@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -106,6 +107,18 @@ test('a region that says nothing on its connections rests for everybody', async 
   await expect(peers.ask('eu', request)).rejects.toThrow('Region eu was not reached just now');
 });
 
+test('a request that waited for one of our own connections until little time was left closes the region to nobody', async () => {
+  const { peers } = await peersOf((asked, response) => {
+    if (asked.url !== '/silent') withoutEnd(asked, response);
+  });
+  const [first] = await takeAll(peers);
+  setTimeout(() => first?.body.destroy(), 800);
+  await expect(peers.ask('eu', { ...request, path: '/silent', answerMaxMs: 1_000 })).rejects.toMatchObject(noAnswer);
+  const { status, body } = await peers.ask('eu', request);
+  body.on('error', () => {});
+  expect(status).toBe(200);
+});
+
 test('a request that has ended before is not sent, and waits for no connection', async () => {
   const { peers, seen } = await peersOf((_request, response) => response.end('{}'));
   const signal = AbortSignal.abort(new Error('the client has left'));
@@ -124,8 +137,17 @@ test('of a request that is answered nothing stays in memory, though its signal l
   const bodies: WeakRef<Buffer>[] = [];
   for (let i = 0; i < 20; i++) bodies.push(await send());
   expect(await inMemory(bodies)).toBeLessThan(3);
-  expect(signal.aborted).toBe(false);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(dependentSignals(signal)).toBe(0);
 });
+
+/** What AbortSignal.any made of it: node keeps a reference to each, also when it is gone. */
+function dependentSignals(signal: AbortSignal): number {
+  AbortSignal.any([signal]);
+  const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');
+  const dependents: Set<unknown> = key && Reflect.get(signal, key);
+  return dependents.size - 1;
+}
 
 test('of a request that ends while it waits for a connection nothing stays in memory', async () => {
   const { peers } = await peersOf(withoutEnd);

@@ -100,28 +100,31 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     const bytes = heldBytes(body);
     if (waitingBytes + bytes > waitingMaxBytes) throw new PeerError('Too many bodies wait for other regions');
     const claim = claims.sign({ ...request.claim, from: region }, { to, method, path });
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), answerMaxMs);
-    const end = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
+    // Trap: a signal keeps all that AbortSignal.any ever made of it, and the client's lives as long as its connection.
+    const end = new AbortController();
+    const leave = () => end.abort(signal?.reason);
+    signal?.addEventListener('abort', leave);
+    const timer = setTimeout(() => end.abort(), answerMaxMs);
     const sent = {
       origin: url,
       method: method as 'GET',
       path,
       headers: { ...request.headers, [peerHeader]: claim },
       body: body ?? null,
-      signal: end,
+      signal: end.signal,
       headersTimeout: 0, // the deadline's
       bodyTimeout: answerMaxMs,
     };
-    let hasPlace = false;
+    let placedAtMs: number | undefined;
     const letGo = () => {
+      signal?.removeEventListener('abort', leave);
       waitingBytes -= bytes;
-      if (hasPlace) connections.giveBack(network);
+      if (placedAtMs !== undefined) connections.giveBack(network);
     };
     waitingBytes += bytes;
     try {
-      await connections.take(network, end);
-      hasPlace = true;
+      await connections.take(network, end.signal);
+      placedAtMs = performance.now();
       // A kept connection may be closed at the moment at which it is used again; only what changes nothing may be asked
       // twice.
       const answer = await kept.request(sent).catch((error: unknown) => {
@@ -133,8 +136,9 @@ export function createPeers(region: string, { PEERS: urls, PEER_SECRET: secret =
     } catch (error) {
       letGo();
       if (signal?.aborted) throw error;
-      // A wait for one of our own connections says nothing of the region.
-      const isSilent = hasPlace && deadline.signal.aborted;
+      // A wait for one of our own connections says nothing of the region, nor what little time is left behind it.
+      const isSilent =
+        end.signal.aborted && placedAtMs !== undefined && performance.now() - placedAtMs > answerMaxMs / 2;
       if (isSilent || isUnreachable(error)) restsUntilMs.set(to, performance.now() + restMs);
       throw new PeerError(`Region ${to} did not answer`, { cause: error });
     } finally {
