@@ -7,11 +7,10 @@ export class BatchLostError extends Error {
 }
 
 export type BatchHold = {
-  /** Aborted when the batch went to another worker; nothing more of it may be stored then. */
-  lost: AbortSignal;
   /**
-   * To be called before anything is stored: resolves while the batch is sure to be this worker's. Redis that does not
-   * answer is waited for once it may have given the batch away: then only it can tell.
+   * To be called before anything is stored: resolves while the batch is sure to be this worker's, and rejects with a
+   * BatchLostError when it went to another one. Redis that does not answer is waited for once it may have given the
+   * batch away: then only it can tell.
    */
   confirm(): Promise<void>;
   /** Stops holding it. */
@@ -27,14 +26,14 @@ export function holdBatch(
   batch: LogBatch,
   { everyMs, sureForMs }: HoldTimes,
 ): BatchHold {
-  const lost = new AbortController();
+  let isLost = false;
   let heldAt = Number.NEGATIVE_INFINITY; // when it was handed out is not known here
   let asking: Promise<void> | undefined;
 
   async function ask(): Promise<void> {
     const askedAt = performance.now();
     if (await consumer.hold(batch)) heldAt = askedAt;
-    else lost.abort(new BatchLostError('The batch belongs to another worker now'));
+    else isLost = true;
   }
   /** One call at a time: while Redis is away they would pile up, to be made all at once when it is back. */
   function hold(): Promise<void> {
@@ -46,10 +45,9 @@ export function holdBatch(
 
   const timer = setInterval(() => hold().catch(() => {}), everyMs);
   return {
-    lost: lost.signal,
     async confirm() {
-      while (!lost.signal.aborted && performance.now() - heldAt > sureForMs) await hold();
-      lost.signal.throwIfAborted();
+      while (!isLost && performance.now() - heldAt > sureForMs) await hold();
+      if (isLost) throw new BatchLostError('The batch belongs to another worker now');
     },
     end: () => clearInterval(timer),
   };

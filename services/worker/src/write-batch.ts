@@ -46,7 +46,7 @@ export function createWriteBatch(deps: WriteBatchDeps): (batch: LogBatch, hold: 
   return async (batch, hold) => {
     const startedAt = performance.now();
     const confirm = () => untilStopped(hold.confirm(), { stopSignal, graceMs: commitGraceMs });
-    const patiently = createPatience(deps, hold.lost, confirm);
+    const patiently = createPatience(deps, confirm);
     const { admitted, removed: removedRows } = await patiently(() => gate.admit(batch.rows));
     const { deadLetters, mayBeStored } = await storeEvents(deps, batch, admitted, { patiently, confirm });
     for (const { numbers, before } of removedRows)
@@ -89,8 +89,7 @@ type Patience = <Value>(attempt: () => Promise<Value>, isWorthRetrying?: (error:
 /** Waits until the batch is sure to be this worker's. */
 type Confirm = () => Promise<void>;
 
-function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: AbortSignal, confirm: Confirm): Patience {
-  const signal = AbortSignal.any([lost, stopSignal]);
+function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, confirm: Confirm): Patience {
   return (attempt, isWorthRetrying = isPassing) =>
     retry(
       async () => {
@@ -98,7 +97,7 @@ function createPatience({ logger, counts, stopSignal }: WriteBatchDeps, lost: Ab
         return attempt();
       },
       {
-        signal,
+        signal: stopSignal,
         isWorthRetrying,
         onRetry: (err, attempts) => {
           counts.retries++;
