@@ -39,5 +39,5 @@ export function valueAt(fields: readonly Buffer[], name: FieldName): Buffer {
 /** The events that an entry says it holds; 0 where it says nothing that can be. `fields`: its names and values. */
 export function entryEventCount(fields: readonly Buffer[]): number {
   const count = Number(valueAt(fields, 'n'));
-  return Number.isSafeInteger(count) ? count : 0;
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
 }

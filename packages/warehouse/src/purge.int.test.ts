@@ -57,6 +57,20 @@ test('purge removes everything of a website, at once and from every table, and n
   await warehouse.purgeWebsite(gone.websiteId);
 });
 
+test('what a worker that died has sent is removed as well, though ClickHouse is not done with it', async () => {
+  const dying = createWarehouse(database.url, { callMaxMs: 500 });
+  const site = createTestSite(dying);
+  await client.command({
+    query: `CREATE MATERIALIZED VIEW slow_for_one_mv ENGINE = Null AS SELECT sleepEachRow(1) AS s FROM events WHERE website_id = '${site.websiteId}'`,
+  });
+  await expect(site.insert(longVisit)).rejects.toMatchObject({ name: 'WarehouseError' });
+  await dying.close();
+  expect(await rowCounts(site.websiteId)).toMatchObject({ events: 3, site_visits: 0 });
+  await warehouse.purgeWebsite(site.websiteId);
+  await warehouse.untilInsertsEnd();
+  expect(await rowCounts(site.websiteId)).toEqual(noneOfAny);
+});
+
 /** So many that looking one path up in the projection reads less than the table. */
 const manyEvents: TestEvent[] = Array.from({ length: 40_000 }, (_, i) => ({
   t: at('10:00') + i,

@@ -2,23 +2,29 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { rowsOf } from './client.ts';
 import { localName, onCluster, readCluster } from './cluster.ts';
 import { rebuildRollups, rollupTables } from './rollups/repair.ts';
+import { untilInsertsEnd } from './until-inserts-end.ts';
 
 /** Deletes are in effect for every query that begins after they resolve. */
 const deleteSettings = { mutations_sync: '2', lightweight_deletes_sync: '2' } as const;
 
 const collected = ['events', 'session_properties'] as const;
 
-/** Removes everything of a website. May be repeated. */
+/**
+ * Removes everything of a website, also of inserts that run when it is called: ClickHouse goes on with what a worker
+ * sent that has died since. May be repeated.
+ */
 export async function purgeWebsite(client: ClickHouseClient, websiteId: string): Promise<void> {
+  await untilInsertsEnd(client);
   for (const table of [...collected, ...rollupTables])
     await deleteRows(client, table, `website_id = {websiteId:UUID}`, { websiteId });
 }
 
 /**
- * Removes what was collected before the instant, whatever its event time, and makes the rollups anew from the rest, to
- * be put right with `repairRollups`. May be repeated.
+ * Removes what was collected before the instant, whatever its event time, also of inserts that run when it is called,
+ * and makes the rollups anew from the rest, to be put right with `repairRollups`. May be repeated.
  */
 export async function purgeCollectedBefore(client: ClickHouseClient, websiteId: string, before: Date): Promise<void> {
+  await untilInsertsEnd(client);
   const collectedBefore = `website_id = {websiteId:UUID}
     AND UUIDv7ToDateTime(event_id, 'UTC') < fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC')`;
   for (const table of collected)
