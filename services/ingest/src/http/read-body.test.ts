@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { Exchange } from './answer.ts';
 import { createBodyReader } from './read-body.ts';
 
@@ -140,6 +142,37 @@ test('of packed bodies that come together a turn has one large one, and the smal
   const order = turns.flat();
   expect(order).toHaveLength(15);
   expect(order.slice(0, 5)).toEqual(expect.arrayContaining(['small', 'plain']));
+});
+
+test('after a turn with a large body new connections are accepted before the next, and what they send waits for it', async () => {
+  const body = gzipSync('{}');
+  const said: string[] = [];
+  const server = createServer((socket) => {
+    said.push('accepted');
+    socket.destroy();
+    void read([body], gzip).then(() => said.push('read'));
+  });
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await read([packedMb(1)], gzip, batchMax);
+  for (let i = 0; i < 20; i++) connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  // What is made of the body belongs to the turn.
+  for (const untilMs = performance.now() + 100; performance.now() < untilMs; );
+  await expect.poll(() => said.length).toBe(40);
+  expect(said.indexOf('read')).toBeGreaterThan(10);
+});
+
+test('gzip is unpacked before brotli that came earlier, of which at most 500 wait', async () => {
+  const brotli = [brotliCompressSync('{}'), { 'content-encoding': 'br' }] as const;
+  const order: unknown[] = [];
+  await Promise.all(
+    [...Array(520).fill(brotli), [gzipSync('[]'), gzip] as const].map(async ([body, headers]) => {
+      const outcome = await read([body], headers);
+      order.push(Buffer.isBuffer(outcome) ? String(outcome) : outcome);
+    }),
+  );
+  const refused = { code: 'service-unavailable', message: 'Too many bodies are on their way at the moment.' };
+  expect(order).toEqual([...Array(20).fill(refused), '[]', ...Array(500).fill('{}')]);
 });
 
 test('what packed bodies unpack to counts until they are answered: beyond 64 MB they are 503, and plain ones are read', async () => {
