@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { ErrorCode } from '@meridian/contract/errors';
 import type { GrowingBody } from '@meridian/runtime/http/growing-body';
@@ -55,9 +56,17 @@ export function createUnpacker(): (body: PackedBody) => void {
     // Behind the JSON of what was unpacked, which follows at once. After a full turn others have as long: in one turn
     // of the event loop node accepts one connection, so what fills each of them keeps new clients out.
     setImmediate(() => {
-      if (isFull) setTimeout(goOn, performance.now() - startMs);
+      if (isFull) rest(2 * performance.now() - startMs, idleMs());
       else goOn();
     });
+  }
+
+  /** Until then, or until the event loop has waited for anything to do. */
+  function rest(untilMs: number, idleBeforeMs: number): void {
+    setTimeout(() => {
+      if (performance.now() >= untilMs || idleMs() > idleBeforeMs) goOn();
+      else rest(untilMs, idleBeforeMs);
+    }, 1);
   }
 
   function goOn(): void {
@@ -88,6 +97,9 @@ export function createUnpacker(): (body: PackedBody) => void {
     isRunning = true;
   };
 }
+
+/** For how long the event loop has had nothing to do since the process began. */
+const idleMs = (): number => performance.eventLoopUtilization().idle;
 
 function wait(body: PackedBody, waiting: PackedBody[], max: number): void {
   if (waiting.length < max) waiting.push(body);
