@@ -51,10 +51,12 @@ type Connection = {
   latest: ServerResponse | null;
   /** Requests that came behind it. */
   waiting: { request: IncomingMessage; response: ServerResponse }[];
+  /** What came behind these and is no request: it is refused when they are answered, and no more is read. */
+  fault: Error | null;
 };
 
-function isFull({ waiting }: Connection): boolean {
-  if (waiting.length >= waitingMax) return true;
+function isFull({ waiting, fault }: Connection): boolean {
+  if (fault || waiting.length >= waitingMax) return true;
   return waiting.reduce((bytes, { request }) => bytes + request.readableLength, 0) >= waitingMaxBytes;
 }
 
@@ -71,17 +73,23 @@ export async function listen(
   function begin(connection: Connection, { request, response }: Connection['waiting'][number]): void {
     if (isClosing) response.shouldKeepAlive = false;
     connection.latest = response;
+    response.once('close', () => beginNext(connection, request.socket));
     answerSound(request, response);
   }
 
   /** Begins the next request of a connection, unless the answer before it was the last. */
   function beginNext(connection: Connection, socket: Socket): void {
+    if (!socket.writable) return;
     const wasFull = isFull(connection);
-    const next = socket.writable && connection.waiting.shift();
-    if (!next) return;
+    const next = connection.waiting.shift();
     if (wasFull && !isFull(connection)) socket.resume();
-    begin(connection, next);
-    if (connection.waiting.length > 0) next.response.once('close', () => beginNext(connection, socket));
+    if (next) begin(connection, next);
+    else if (connection.fault) refuse(socket, connection.fault);
+  }
+
+  function refuse(socket: Socket, fault: Error): void {
+    socket.write(unreadableAnswer(fault, newRequestId));
+    socket.destroy(fault);
   }
 
   /**
@@ -94,7 +102,6 @@ export async function listen(
     if (!connection || !socket.writable) return;
     const { latest, waiting } = connection;
     if (!latest || latest.closed) return begin(connection, { request, response });
-    if (waiting.length === 0) latest.once('close', () => beginNext(connection, socket));
     waiting.push({ request, response });
     if (isFull(connection)) socket.pause();
   };
@@ -118,18 +125,23 @@ export async function listen(
   // What it asks for besides may be passed over (RFC 9110, 10.1.1); node would answer in its own form.
   server.on('checkExpectation', answer);
   server.on('clientError', (error: Error, socket: Socket) => {
-    const latest = connections.get(socket)?.latest;
-    const isAnswered = latest?.headersSent && !(latest.closed && latest.req.complete);
-    if (socket.writable && !isAnswered) socket.write(unreadableAnswer(error, newRequestId));
-    socket.destroy(error);
+    const connection = connections.get(socket);
+    if (!connection || !socket.writable) return void socket.destroy(error);
+    const { latest, waiting } = connection;
+    if (latest?.req.complete && !latest.closed) {
+      connection.fault ??= error;
+      connection.waiting = waiting.filter(({ request }) => request.complete);
+      socket.pause();
+    } else if (latest?.headersSent && !latest.req.complete) socket.destroy(error);
+    else refuse(socket, error);
   });
   server.on('connection', (socket: Socket) => {
-    const connection: Connection = { latest: null, waiting: [] };
+    const connection: Connection = { latest: null, waiting: [], fault: null };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     // Who sends no more behind a request that is in hand has gone away; behind others it has sent what it had.
     socket.on('end', () => {
-      if (connection.waiting.length === 0) socket.end();
+      if (connection.waiting.length === 0 && !connection.fault) socket.end();
     });
     // Trap: node resumes a socket behind every answer, and for every body that waits. It has begun to read by then:
     // pause() says nothing where the socket counts as paused, so node is told.
