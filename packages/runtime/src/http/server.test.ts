@@ -322,6 +322,21 @@ test('clients that never finish their head or their body are cut off, while othe
   expect(seen).toEqual(['GET /behind 0']);
 });
 
+test('a head that is not read to its end because requests before it wait is not too late', async () => {
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  const patient = await listen(async (_, response) => (await held, response.end()), {
+    port: 0,
+    host: '127.0.0.1',
+    timeouts: { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 },
+  });
+  servers.push(patient);
+  const said = rawExchange(patient.port, post('Content-Length: 0\r\n').repeat(2_000) + behind);
+  await new Promise((done) => setTimeout(done, 400));
+  goOn();
+  expect(statusesOf(await said)).toEqual(Array(2_001).fill(200));
+});
+
 test('an answer that nobody reads is let go with its connection; one that is read arrives whole', async () => {
   const answerBytes = 50_000_000;
   const ended: string[] = [];

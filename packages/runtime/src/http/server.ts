@@ -128,6 +128,8 @@ export async function listen(
     const connection = connections.get(socket);
     if (!connection || !socket.writable) return void socket.destroy(error);
     const { latest, waiting } = connection;
+    // What waits may have kept us from reading on. Node tells it once for each request: `timeout` alone holds then.
+    if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && waiting.length > 0) return;
     if (latest?.req.complete && !latest.closed) {
       connection.fault ??= error;
       connection.waiting = waiting.filter(({ request }) => request.complete);
