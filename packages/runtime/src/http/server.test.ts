@@ -388,6 +388,23 @@ test('a server that closes finishes the request in hand and says that it was the
   expect(said).toMatch(/connection: close/i);
 });
 
+test('a server that closes lets an answer that is read slowly arrive whole', async () => {
+  const answerBytes = 20_000_000;
+  const closing = await listen((_, response) => response.end(Buffer.alloc(answerBytes, 'x')), {
+    port: 0,
+    host: '127.0.0.1',
+  });
+  servers.push(closing);
+  const reader = connect(closing.port, '127.0.0.1');
+  reader.write(post('Content-Length: 0\r\n'));
+  await once(reader, 'readable');
+  const closed = closing.close(600_000);
+  await new Promise((done) => setTimeout(done, 200));
+  const said = Buffer.concat(await reader.toArray());
+  await closed;
+  expect(said.length - said.indexOf('\r\n\r\n') - 4).toBe(answerBytes);
+});
+
 // Waits for the real limit: with others the test would pass also if the shipped one were an hour.
 test('as shipped, a client that does not end the head of its request is told so and cut', async () => {
   const said = await rawExchange(port, 'GET /a HTTP/1.1\r\nHost: x\r\n');

@@ -16,8 +16,8 @@ export type HttpServer = {
   readonly port: number;
   /**
    * Stops listening, lets running requests finish for at most `graceMs`, then cuts what is left. A connection is closed
-   * behind its next answer, which says so, or as soon as it is idle: clients would be cut in the middle of a request
-   * else.
+   * behind its next answer, which says so, or as soon as it is idle and no answer is being written out: clients would
+   * be cut in the middle of a request else.
    */
   close(graceMs: number): Promise<void>;
 };
@@ -153,6 +153,12 @@ export async function listen(
       socket.emit('pause');
     });
   });
+  // Trap: node, whose close() calls this too, takes a connection for idle while its answer is still being written out.
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    const isWriting = [...connections.values()].some(({ latest }) => latest?.writableEnded && !latest.closed);
+    if (!isWriting) closeIdle();
+  };
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
