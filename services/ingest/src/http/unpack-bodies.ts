@@ -18,7 +18,10 @@ export const decompressions = new Map<string, Decompress>([
 
 /** What is unpacked first: as much as `/send` takes, and most batches have. */
 const smallMaxBytes = 65_536;
-/** For how long a turn unpacks small ones, one of each kind at least; a large one and all the JSON come besides. */
+/**
+ * For how long a turn unpacks small ones, one of each kind at least; a large one and all the JSON come besides. Behind
+ * as much others have their time.
+ */
 const turnMs = 10;
 /** Large ones that wait. The work of some seconds; more are refused. */
 const largeMax = 100;
@@ -44,28 +47,32 @@ export function createUnpacker(): (body: PackedBody) => void {
   const brotli: PackedBody[] = [];
   const large: PackedBody[] = [];
   let isRunning = false;
+  /** Since when no other work was waited for. */
+  let busySinceMs = 0;
 
   function takeTurn(): void {
-    const startMs = performance.now();
-    const untilMs = startMs + turnMs;
+    const untilMs = performance.now() + turnMs;
     unpackSome(arrived, untilMs);
     unpackSome(brotli, untilMs);
-    const isFull = large.length > 0 || performance.now() > untilMs;
     const first = large.shift();
     if (first) give(first, unpack(first, first.maxBytes));
-    // Behind the JSON of what was unpacked, which follows at once. After a full turn others have as long: in one turn
-    // of the event loop node accepts one connection, so what fills each of them keeps new clients out.
+    // Behind the JSON of what was unpacked, which follows at once.
     setImmediate(() => {
-      if (isFull) rest(2 * performance.now() - startMs, idleMs());
+      const nowMs = performance.now();
+      if (nowMs - busySinceMs > turnMs) rest(2 * nowMs - busySinceMs, idleMs());
       else goOn();
     });
   }
 
-  /** Until then, or until the event loop has waited for anything to do. */
+  /**
+   * Until then, or until the event loop has waited for anything to do: others have as much time. In one turn of the
+   * event loop node accepts one connection, so what fills each of them keeps new clients out.
+   */
   function rest(untilMs: number, idleBeforeMs: number): void {
     setTimeout(() => {
-      if (performance.now() >= untilMs || idleMs() > idleBeforeMs) goOn();
-      else rest(untilMs, idleBeforeMs);
+      if (performance.now() < untilMs && idleMs() === idleBeforeMs) return rest(untilMs, idleBeforeMs);
+      busySinceMs = performance.now();
+      goOn();
     }, 1);
   }
 
@@ -93,8 +100,10 @@ export function createUnpacker(): (body: PackedBody) => void {
   return (body) => {
     if (body.decompress === brotliDecompressSync) wait(body, brotli, brotliMax);
     else arrived.push(body);
-    if (!isRunning) setImmediate(goOn);
+    if (isRunning) return;
     isRunning = true;
+    busySinceMs = performance.now();
+    setImmediate(goOn);
   };
 }
 
