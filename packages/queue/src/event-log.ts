@@ -32,7 +32,7 @@ export type EventLog = {
 /**
  * The producer's end of the event log. One call is on its way at a time, and all appends that come meanwhile travel in
  * the next one: the busier the collector, the fuller its calls.
- * `redis`: a connection that fails fast, never sends a command again, and is used for small calls beside: a call of the
+ * `redis`: a connection that fails fast, never sends a command again, and is used for short calls beside: a call of the
  * log that gets no answer in time breaks it. `now`: the collector's clock, ms since 1970. `ids`: of the events, and of
  * the visits that they open. `overflow`: while it gives a reason nothing is taken. `appendMaxWaitMs`: an append is
  * settled after this time; less than the connection's command timeout. `callIntervalMs`: a busy process's calls leave

@@ -56,6 +56,11 @@ while #found < tonumber(ARGV[3]) do
 end
 return found`;
 
+/** Without the entry, which may have megabytes. */
+const lastIdScript = `
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+return last and last[1]`;
+
 /** Takes an entry away and puts what is left of it, if anything, behind the others: once, however often it is said. */
 const settleScript = `
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -88,7 +93,7 @@ export function createForwardSpool(redis: Redis) {
     },
     /** Null where nothing waits. */
     async lastId(region: string): Promise<string | null> {
-      return (await redis.xrevrange(key(region), '+', '-', 'COUNT', 1))[0]?.[0] ?? null;
+      return (await redis.eval(lastIdScript, 1, key(region))) as string | null;
     },
     /** Done with an entry, but for `rest`. Nothing happens when somebody else was done with it before. */
     async settle(region: string, { id, size }: SpooledEntry, rest: SpooledRequest | null): Promise<void> {

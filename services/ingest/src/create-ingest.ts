@@ -26,7 +26,7 @@ import { createSessionIds } from './session-ids.ts';
 import { createWebsiteDirectory } from './website-directory.ts';
 
 export type IngestDeps = {
-  /** A `producer` connection for the event log and small calls: one that does not answer is broken off. */
+  /** A `producer` connection, of the event log above all: one that does not answer is broken off. */
   redis: Redis;
   /** A `worker` connection for news of websites alone: a connection that listens can do nothing else. */
   subscriber: Redis;

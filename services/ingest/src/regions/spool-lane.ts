@@ -63,9 +63,9 @@ export function startSpoolLane(deps: {
     const told = unreadable.get(region);
     const found = new Set<string>();
     for (let afterId = '-'; lastId !== null && afterId !== lastId; ) {
+      if (!(await spool.lease(region, owner, leaseMs))) return;
       const entries = await spool.list(region, afterId, lastId, together);
       if (entries.length === 0) break;
-      if (!(await spool.lease(region, owner, leaseMs))) return;
       const takes = await Promise.all(entries.map((entry) => deliverEntry(region, entry)));
       for (const { id, request } of entries) {
         if (request) continue;
